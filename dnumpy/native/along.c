@@ -253,7 +253,7 @@ compared(PyArrayObject *x, npy_intp outer, npy_intp n, npy_intp inner, int is_la
 }
 
 PyObject *
-extremum_of_few(PyArrayObject *x, int is_largest)
+extremum_here(PyArrayObject *x, int is_largest)
 {
     char found[8];
     int is_found = PyArray_ITEMSIZE(x) <= 8 && compared(x, 1, PyArray_SIZE(x), 1, is_largest, found);

@@ -19,9 +19,9 @@ typedef struct {
 /* The largest or smallest of aligned elements that lie side by side, new; NULL without an error where
    NumPy is to look, as of few: see extrema.c. */
 PyObject *extremum_shared(PyArrayObject *x, int is_largest);
-/* The same of a few, and along one axis, an array: see along.c. Of booleans the largest is whether any is
+/* The same by this thread, and along one axis, an array: see along.c. Of booleans the largest is whether any is
    true. */
-PyObject *extremum_of_few(PyArrayObject *x, int is_largest);
+PyObject *extremum_here(PyArrayObject *x, int is_largest);
 PyObject *extremum_along(PyArrayObject *a, int is_largest, const Asked *asked);
 /* The sum or mean of whole numbers or booleans, likewise, of aligned ones that lie side by side; see
    wholes.c. */

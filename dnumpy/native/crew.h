@@ -33,12 +33,10 @@ int crew_is_awake(void);
 #define PASSED_BYTES (1 << 20) /* of one pass: less takes as long as handing it over: config.py, too */
 #define WOKEN_BYTES (4 << 20)  /* the same where a thread has to be woken first */
 
-/* How many threads are to help with one pass over so many bytes, of so many. */
-static inline int
-helpers_for(int64_t bytes, int helpers)
-{
-    return bytes >= (crew_is_awake() ? PASSED_BYTES : WOKEN_BYTES) ? helpers : 0;
-}
+/* How many threads are to help with one pass over so many bytes, of so many, which are counted only
+   where some are. */
+#define helpers_for(bytes, helpers)                                                                \
+    ((bytes) >= PASSED_BYTES && (bytes) >= (crew_is_awake() ? PASSED_BYTES : WOKEN_BYTES) ? (helpers) : 0)
 
 /* Forbid threads that sleep, by their numbers in the system, this thread's core until they call
    `use_any_core`; how many it was forbidden: see cores.c. */

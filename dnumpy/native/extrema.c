@@ -98,7 +98,10 @@ extremum_shared(PyArrayObject *x, int is_largest)
 {
     Search search = {.data = PyArray_BYTES(x), .size = PyArray_SIZE(x), .itemsize = PyArray_ITEMSIZE(x)};
     int helpers = helpers_for(PyArray_NBYTES(x), helpers_now()), kind = PyArray_DESCR(x)->kind;
-    if (helpers < 1 || !take_look(&search, kind, is_largest)) {
+    if (helpers < 1) {
+        return extremum_here(x, is_largest);
+    }
+    if (!take_look(&search, kind, is_largest)) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS;

@@ -32,7 +32,8 @@ static Handle *kept[MOST_KEPT];
 static int kept_count;
 
 /* A handle of a small array holds NumPy's array, which the collector of cycles does not look into,
-   and maybe another handle: it cannot close a cycle that could be collected, and is not tracked. */
+   and maybe another handle. A view of a Buffer's memory holds that, which knows no handle but by a weak
+   reference. Neither can close a cycle that could be collected, and they are not tracked. */
 static Handle *
 untracked(void)
 {
@@ -112,7 +113,7 @@ is_plain(PyObject *types, PyObject *x)
 PyObject *
 new_view(Handle *of, PyObject *memory, PyObject *shown)
 {
-    Handle *made = (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    Handle *made = untracked();
     PyObject *seen = made == NULL ? NULL : PyTuple_Pack(2, memory, shown);
     Py_DECREF(shown);
     if (seen == NULL) {
@@ -431,7 +432,8 @@ array_dealloc(PyObject *object)
 {
     Handle *self = (Handle *)object;
     PyObject_GC_UnTrack(self);
-    if (LIKELY(self->buf == NULL && (self->base == NULL || Py_REFCNT(self->base) > 1))) {
+    if (LIKELY((self->buf == NULL || Py_REFCNT(self->buf) > 1) &&
+               (self->base == NULL || Py_REFCNT(self->base) > 1))) {
         end_of(self);
         return;
     }

@@ -192,10 +192,14 @@ counted(Py_ssize_t elements)
     if (code == NULL) {
         return 0;
     }
-    double now = seconds_now(), since = now - loop.hit_at;
     int takes_over = loop.yields && elements >= loop.most;
-    if (code == loop.code && instruction == loop.instruction && spot.within == loop.within &&
-        spot.within_at == loop.within_at) {
+    int begins_lap = code == loop.code && instruction == loop.instruction &&
+                     spot.within == loop.within && spot.within_at == loop.within_at;
+    /* to look at the clock takes as long as a small operation: between laps nobody asks */
+    int is_asked = begins_lap || loop.code == NULL || takes_over || code != loop.code ||
+                   loop.others + 1 >= loop.patience;
+    double now = is_asked ? seconds_now() : loop.hit_at, since = now - loop.hit_at;
+    if (begins_lap) {
         loop.longest = since > loop.longest ? since : FADES * loop.longest + (1 - FADES) * since;
         loop.shortest = since < loop.shortest ? since : loop.shortest;
         loop.hit_at = now;

@@ -372,13 +372,19 @@ PyObject *
 tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made)
 {
     PyObject *theirs = PyObject_Vectorcall(ufunc, given, count, NULL);
-    PyArrayObject *a = (PyArrayObject *)made, *b = (PyArrayObject *)theirs;
+    PyObject *array = theirs != NULL && PyArray_CheckScalar(theirs) ? PyArray_FromScalar(theirs, NULL)
+                                                                    : Py_XNewRef(theirs);
+    PyArrayObject *a = (PyArrayObject *)made, *b = (PyArrayObject *)array;
+    if (theirs != NULL && array == NULL) {
+        Py_CLEAR(theirs);
+    }
     if (theirs != NULL && PyArray_SIZE(a) > 0) {
-        int same = IS_NUMPYS(theirs) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+        int same = IS_NUMPYS(array) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
                    PyArray_SAMESHAPE(a, b) && PyArray_IS_C_CONTIGUOUS(b) &&
                    memcmp(PyArray_BYTES(a), PyArray_BYTES(b), PyArray_NBYTES(a)) == 0;
         loop->state = same ? TRUSTED : NONE;
     }
+    Py_XDECREF(array);
     Py_DECREF(made);
     return theirs;
 }
@@ -485,6 +491,23 @@ memory_for(const Loop *loop, int axes, npy_intp *shape, npy_intp size)
     return made;
 }
 
+/* Try a loop over two operands on ones, of which no ufunc complains: what it writes over is not to be
+   computed twice. */
+static void
+try_on_ones(Loop *loop, PyObject *ufunc)
+{
+    npy_intp count = 3;
+    PyObject *ones = PyArray_SimpleNew(1, &count, loop->read->type_num), *one = PyLong_FromLong(1);
+    if (ones != NULL && one != NULL && PyArray_FillWithScalar((PyArrayObject *)ones, one) == 0) {
+        PyObject *pair[] = {ones, ones};
+        PyObject *made = looped(ufunc, pair, 2, NULL);
+        Py_XDECREF(made);
+    }
+    Py_XDECREF(ones);
+    Py_XDECREF(one);
+    PyErr_Clear();
+}
+
 /* What a ufunc of NumPy's makes of one or two operands, arrays of NumPy's or numbers, new, in `out` if
    that is given; NULL without an error where that is left to NumPy. */
 PyObject *
@@ -492,7 +515,10 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
 {
     Loop *loop = loop_over(ufunc, given, count);
     npy_intp shape[MOST_AXES];
-    int axes = loop == NULL || (out != NULL && loop->state == UNTRIED)
+    if (loop != NULL && out != NULL && loop->state == UNTRIED && count == 2) {
+        try_on_ones(loop, ufunc);
+    }
+    int axes = loop == NULL || (out != NULL && loop->state != TRUSTED)
                    ? 0
                    : broadcast_shape(given, count, shape);
     if (axes == 0) {

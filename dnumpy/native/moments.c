@@ -84,7 +84,6 @@ DEFINE_ROWS_SUM(float, floats)
 DEFINE_ALONG(double, doubles)
 DEFINE_ALONG(float, floats)
 
-#define FEW 512 /* elements of which the largest is found as fast as by NumPy's loop */
 static int
 take_number(PyObject *value, Py_ssize_t *place)
 {
@@ -193,14 +192,6 @@ moment_of(PyArrayObject *a, int what, Py_ssize_t ddof)
     clear_faults();
     NPY_END_THREADS;
     return faults ? NULL : float_of(result, type);
-}
-
-/* The largest or smallest, new; NULL without an error of others. */
-static PyObject *
-extremum_of(PyArrayObject *x, int what)
-{
-    return PyArray_SIZE(x) > FEW ? extremum_shared(x, what == LARGEST)
-                                 : extremum_of_few(x, what == LARGEST);
 }
 
 #define ALONG(NAME, T)                                                                             \
@@ -331,7 +322,7 @@ folded_of(PyArrayObject *a, int what, const Asked *asked)
         return asked->has_axis ? folded_along(a, what, asked) : NULL;
     }
     if (what == LARGEST || what == SMALLEST) {
-        return extremum_of(a, what);
+        return extremum_shared(a, what == LARGEST);
     }
     if (type == NPY_DOUBLE || type == NPY_FLOAT) {
         return moment_of(a, what, asked->ddof);
