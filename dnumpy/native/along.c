@@ -267,7 +267,8 @@ extremum_along(PyArrayObject *a, int is_largest, const Asked *asked)
     npy_intp axis = asked->axis + (asked->axis < 0 ? dimensions : 0), sides[2] = {1, 1};
     npy_intp shape[NPY_MAXDIMS];
     int turned = dimensions == 2 && !PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(a);
-    if (axis < 0 || axis >= dimensions || PyArray_SIZE(a) == 0 || !PyArray_ISBEHAVED_RO(a) ||
+    if (axis < 0 || axis >= dimensions || (dimensions == 1 && !asked->keeps) || PyArray_SIZE(a) == 0 ||
+        !PyArray_ISBEHAVED_RO(a) ||
         !(turned || PyArray_IS_C_CONTIGUOUS(a))) {
         return NULL;
     }
