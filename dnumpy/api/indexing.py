@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine, native
-from dnumpy.api import calls, chosen, lending, take
+from dnumpy.api import calls, chosen, lending, lone, take
 from dnumpy.api.array import (
     SEEN,
     concrete,
@@ -260,7 +260,11 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
 
 
 def _set_now(array: ndarray, key: Any, value: Any) -> bool:
-    """Write a small region at once, when it is computed and nobody reads it later."""
+    """Write a small region at once, when it is computed and nobody reads it later.
+
+    So a larger one is that takes what an array at hand shows: nothing of it can be fused with what
+    comes after, and what is recorded would be copied once more. But a whole array is replaced.
+    """
     plain = value if type(value) in IMMEDIATE else _at_hand(value)
     if plain is None or not _is_quick(key):
         return False
@@ -278,7 +282,10 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
         if type(region) is not np.ndarray:
             whole[key] = plain
         elif region.size > config.eager_below and not runs_at_once(region.size, region.itemsize):
-            return False
+            part = type(plain) is np.ndarray and plain.ndim > 0 and region.size < memory.size
+            if not (part and lone.may_move(2 * region.nbytes)):
+                return False
+            region[...] = plain
         else:
             region[...] = plain
     return True
