@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
@@ -59,13 +59,24 @@ def shared_copy(view: np.ndarray) -> np.ndarray:
 class Export:
     """Stands between a Buffer's memory and the NumPy arrays handed out; alive while one is."""
 
-    __slots__ = ("__array_interface__", "__weakref__", "memory")
+    __slots__ = ("__weakref__", "memory", "writeable")
 
     def __init__(self, memory: np.ndarray, *, writeable: bool) -> None:
-        interface = dict(memory.__array_interface__)
-        interface["data"] = (interface["data"][0], not writeable)
         self.memory = memory
-        self.__array_interface__ = interface
+        self.writeable = writeable
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        interface = dict(self.memory.__array_interface__)
+        interface["data"] = (interface["data"][0], not self.writeable)
+        return interface
+
+    def array(self) -> np.ndarray:
+        """Return a NumPy array over the memory, which keeps this alive."""
+        if native.lent is None:
+            return np.asarray(self)
+        found: np.ndarray = native.lent(self.memory, self, self.writeable)
+        return found
 
 
 class Buffer:
@@ -232,7 +243,7 @@ class Buffer:
         if alive is None or alive.memory is not memory:
             alive = Export(memory, writeable=self.writeable)
             self._export = weakref.ref(alive)
-        return typed(np.asarray(alive), self.dtype)
+        return typed(alive.array(), self.dtype)
 
     def pin(self) -> None:
         """Keep the memory where it is, and as one that code outside may read and write at any time.

@@ -370,6 +370,8 @@ if built:
     own_loops: Any = _module.own_loops
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None
+# `lent(memory, owner, writeable)`: an array over the same memory, which keeps the owner alive
+lent: Any = _module.lent if built else None
 WHOLE: int = _module.WHOLE if built else 0  # instead of a stride's place: all rows read the same
 Lease: Any = (
     _module.Lease if built else None

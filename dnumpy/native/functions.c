@@ -312,7 +312,10 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
             Py_XDECREF(given[0]);
         }
         PyErr_Clear(); /* an integer that is too large */
-        return NULL;
+        int is_of_numbers = self->kind == OF_SHAPE || self->kind == OF_SQUARE || self->kind == OF_RANGE;
+        PyObject *large = size > 0 && is_of_numbers ? made_large(self, args, count, kwnames, size) : NULL;
+        *done = large != NULL || PyErr_Occurred();
+        return large;
     }
     *done = 1;
     if (given[0] == first || IS_ARRAY(first)) {
@@ -515,6 +518,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->managed = found == OF_ARRAYS ? short_named(slow) : NOT_SHORT;
         made->out_position = -1;
         made->maker = maker_of(numpys);
+        made->blank = found == OF_SHAPE ? blank_of(slow) : -1;
         made->vectorcall = function_call;
     }
     return (PyObject *)made;

@@ -27,6 +27,7 @@ typedef struct {
     int binds;        /* whether it is a method of a class that holds it */
     int managed;      /* the short way of large arrays, or NOT_SHORT: see lone.c */
     int grows;        /* whether small arrays make a large one, or little of one is read: see below */
+    int blank;        /* the number of which arrays are full that it makes; -1 of none: see blank.c */
     Maker maker;      /* NULL of what makes no array of its arguments' numbers */
     vectorcallfunc vectorcall;
 } Function;
@@ -36,6 +37,11 @@ enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, O
 enum { NOT, BROADCAST, IN_PAIRS, LOOKS };
 
 Maker maker_of(PyObject *function);
+int blank_of(PyObject *function);
+/* A large array that a function makes of no arrays, of at most so many elements, as ours, new; NULL without
+   an error where Python has to look. */
+PyObject *made_large(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                     Py_ssize_t size);
 Py_ssize_t numbers_in(PyObject *x, int depth);
 int takes_large(Function *self);
 PyObject *arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size);

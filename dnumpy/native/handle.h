@@ -353,6 +353,7 @@ PyObject *argmin_of(PyObject *module, PyObject *const *args, Py_ssize_t count, P
 PyObject *norm(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
+PyObject *lent(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */
 PyObject *take_ops(PyObject *module, PyObject *args);  /* see survey.c */
 PyObject *survey(PyObject *module, PyObject *order);

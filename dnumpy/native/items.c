@@ -189,6 +189,9 @@ seen_item(Handle *x, PyObject *key)
         return NULL;
     }
     PyObject *memory = computed(x->buf);
+    if (memory == NULL && is_made_now(x->buf, 0)) {
+        memory = computed(x->buf);
+    }
     if (memory == NULL) {
         return NULL;
     }
@@ -400,6 +403,7 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
         return 0;
     }
     int done = 0;
+    is_made_now(x->buf, 1);
     for (int has_lock = takes_long(value); done == 0 && has_lock < 2; has_lock++) {
         PyObject *lock = has_lock ? locked(x->buf) : NULL, *plain = NULL;
         PyObject *memory = has_lock && lock == NULL ? NULL : computed(x->buf);

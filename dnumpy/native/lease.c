@@ -55,6 +55,25 @@ lease(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
     return array;
 }
 
+/* `lent(memory, owner, writeable)`: an array over the same memory, which keeps the owner alive. */
+PyObject *
+lent(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3 || !IS_NUMPYS(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected an array of NumPy's, its owner, and a truth value");
+        return NULL;
+    }
+    PyArrayObject *memory = (PyArrayObject *)args[0];
+    int flags = args[2] == Py_True ? NPY_ARRAY_WRITEABLE : 0;
+    PyObject *array = PyArray_NewFromDescr(
+        &PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(memory)), PyArray_NDIM(memory),
+        PyArray_DIMS(memory), PyArray_STRIDES(memory), PyArray_DATA(memory), flags, NULL);
+    if (array != NULL && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(args[1])) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
 static void
 lease_dealloc(Lease *self)
 {

@@ -274,6 +274,8 @@ static PyMethodDef functions[] = {
      "The stored values of operands, what a function says where one has none."},
     {"lease", (PyCFunction)(void (*)(void))lease, METH_FASTCALL,
      "An array over a block of a pool, which is given back once nothing lies in it."},
+    {"lent", (PyCFunction)(void (*)(void))lent, METH_FASTCALL,
+     "lent(memory, owner, writeable): an array over the same memory, which keeps the owner alive."},
     {"take_buffers", take_buffers, METH_NOARGS,
      "Answer for buffers before the class's `__buffer__`, which then is asked by this module."},
     {"trim_heap", trim_heap, METH_NOARGS, "Give what is free in the heap back to the system."},

@@ -318,6 +318,25 @@ holder_of(PyObject *expr)
     return made;
 }
 
+PyObject *
+holder(PyObject *expr)
+{
+    return (PyObject *)holder_of(expr);
+}
+
+void
+change_content(PyObject *buffer, PyObject *expr)
+{
+    PyObject **place = place_of(buffer, told.buffer.expr);
+    Py_XSETREF(*place, expr);
+}
+
+int
+is_anything_pending(void)
+{
+    return told.buffer_type == NULL || PyObject_IsTrue(*place_of(told.window, told.counts.exprs));
+}
+
 /* The same of a pending Expr, which is counted. */
 PyObject *
 handle_of(PyObject *expr)
@@ -400,8 +419,7 @@ held_anew(PyObject *np)
     PyArrayObject *array = (PyArrayObject *)np;
     if (told.buffer_type == NULL || !IS_NUMPYS(np) || PyArray_BASE(array) != NULL ||
         !PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_CARRAY) ||
-        !is_managed_dtype((PyObject *)PyArray_DESCR(array)) ||
-        PyObject_IsTrue(*place_of(told.window, told.counts.exprs))) {
+        !is_managed_dtype((PyObject *)PyArray_DESCR(array)) || is_anything_pending()) {
         return NULL;
     }
     PyObject *leaf = stored(np);

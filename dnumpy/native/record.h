@@ -123,6 +123,11 @@ PyObject *replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyOb
 void untrack(PyObject *expr); /* for the collector of cycles, where it can be part of none */
 int is_managed_dtype(PyObject *dtype);
 PyObject *stored(PyObject *memory); /* new */
+PyObject *holder(PyObject *expr); /* an array, new, whose content is an Expr that nobody has yet */
+int is_anything_pending(void);
+void change_content(PyObject *buffer, PyObject *expr); /* takes the Expr */
+/* Make the memory of a Buffer that is full of one number and has none: whether it has now. See blank.c. */
+int is_made_now(PyObject *buffer, int to_write);
 PyObject *operand(PyObject *x, PyObject **kind); /* new, and what a dtype depends on; see there */
 PyObject *broadcast(PyObject *a, PyObject *b);
 PyObject *dtype_of(PyObject *row, PyObject *const *kinds, PyObject *first, PyObject *second);
