@@ -262,6 +262,8 @@ class Buffer:
         return leaf(copied, copied.shape, copied.dtype)
 
 
+if native.built:
+    native.take_export(Export)
 # what holds the memory that a Buffer was made over, where that is no array: a file, bytes
 holders: weakref.WeakKeyDictionary[Buffer, Any] = weakref.WeakKeyDictionary()
 

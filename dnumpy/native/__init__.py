@@ -345,6 +345,7 @@ def trim_heap() -> bool:
 
 if built:
     take_expr: Callback[[type], None] = _module.take_expr
+    take_export: Callback[[type], None] = _module.take_export
     count_interned: Callback[[], int] = _module.count_interned
     make: Any = _module.make
     record: Any = _module.record
@@ -370,8 +371,7 @@ if built:
     own_loops: Any = _module.own_loops
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None
-# `lent(memory, owner, writeable)`: an array over the same memory, which keeps the owner alive
-lent: Any = _module.lent if built else None
+lent: Any = _module.lent if built else None  # (memory, owner, writeable): an array over the same
 WHOLE: int = _module.WHOLE if built else 0  # instead of a stride's place: all rows read the same
 Lease: Any = (
     _module.Lease if built else None

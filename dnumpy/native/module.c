@@ -33,6 +33,7 @@ PyObject *recorded_and_learnt(PyObject *module, PyObject *const *args, Py_ssize_
                               PyObject *kwnames);
 PyObject *all_wait(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *take_expr(PyObject *module, PyObject *type);
+PyObject *take_export(PyObject *module, PyObject *type);
 PyObject *count_interned(PyObject *module, PyObject *ignored);
 PyObject *forget_expr(PyObject *module, PyObject *expr);
 PyObject *pending_in_order(PyObject *module, PyObject *roots);
@@ -166,6 +167,8 @@ static PyMethodDef functions[] = {
      "others."},
     {"show_special", show_special, METH_O,
      "Let the class of arrays show one of its slots by a name, and for NumPy's arrays too."},
+    {"take_export", take_export, METH_O,
+     "Keep the class of what stands between a Buffer's memory and the arrays handed out."},
     {"take_expr", take_expr, METH_O,
      "Keep the class of Exprs."},
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
