@@ -230,6 +230,7 @@ int warns_of_third(PyObject *ufunc);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
+int draws_few(PyObject *x); /* whether a draw gives few values, if this argument is its size */
 PyObject *of_pairs(PyObject *ufunc, PyObject *np, PyObject *x, PyObject *y);
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);

@@ -16,7 +16,6 @@
 #define MOST_UFUNCS 512 /* a power of two, of which at most half are taken */
 #define MOST_OTHERS 64  /* of other libraries, which may make them as they go */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
-#define MOST_AXES 6
 #define MALLOC_KEEPS (8 << 20) /* bytes of an array whose memory malloc has at hand: runtime/memory.py */
 
 typedef struct {
@@ -28,12 +27,6 @@ typedef struct {
 
 static Loops *known[MOST_UFUNCS];
 static int known_count, others_count;
-
-/* What is read or written, seen as an array of the result's shape. */
-typedef struct {
-    char *data;
-    npy_intp steps[MOST_AXES];
-} Walked;
 
 int
 is_ufunc(PyObject *x)
@@ -164,7 +157,7 @@ broadcast_shape(PyObject *const *given, int count, npy_intp *shape)
             axes = PyArray_NDIM((PyArrayObject *)given[k]);
         }
     }
-    if (axes == 0 || axes > MOST_AXES) {
+    if (axes == 0 || axes > WALKED_AXES) {
         return 0;
     }
     for (int j = 0; j < axes; j++) {
@@ -275,7 +268,8 @@ take_longest(const Loop *loop, npy_intp *shape, int axes, Walked *walked, int co
         longest = shape[j] > shape[last] && (longest == last || shape[j] >= shape[longest]) ? j : longest;
         calls *= shape[j];
     }
-    if (axes < 2 || shape[last] >= SHORT_AXIS || calls <= MOST_CALLS) {
+    if (axes < 2 || shape[last] >= SHORT_AXIS || calls <= MOST_CALLS ||
+        are_short_rows(loop, shape, axes, walked, count)) {
         return 1;
     }
     if (!loop->is_steady) {
@@ -297,7 +291,15 @@ static void
 run_over(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked, int count)
 {
     char *at[3] = {NULL};
-    npy_intp steps[3], index[MOST_AXES] = {0};
+    npy_intp steps[3], index[WALKED_AXES] = {0};
+    if (are_short_rows(loop, shape, axes, walked, count)) {
+        run_short_rows(loop, shape, walked, count);
+        return;
+    }
+    if (axes == 2) { /* as most are */
+        run_rows(loop, shape, walked, count);
+        return;
+    }
     for (int k = 0; k < count; k++) {
         at[k] = walked[k].data;
         steps[k] = walked[k].steps[axes - 1];
@@ -514,7 +516,7 @@ PyObject *
 looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
 {
     Loop *loop = loop_over(ufunc, given, count);
-    npy_intp shape[MOST_AXES];
+    npy_intp shape[WALKED_AXES];
     if (loop != NULL && out != NULL && loop->state == UNTRIED && count == 2) {
         try_on_ones(loop, ufunc);
     }
@@ -546,7 +548,7 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
              !walk_over(&walked[count], (PyArrayObject *)out, shape, axes)) {
         return NULL;
     }
-    npy_intp extents[MOST_AXES], size = 1;
+    npy_intp extents[WALKED_AXES], size = 1;
     for (int j = 0; j < axes; j++) {
         extents[j] = shape[j];
         size *= shape[j];

@@ -23,6 +23,20 @@ typedef struct {
     int slow, rest; /* see costly.c */
 } Loop;
 
+#define WALKED_AXES 6 /* of an operation that is walked over here */
+
+/* What is read or written, seen as an array of the result's shape. */
+typedef struct {
+    char *data;
+    npy_intp steps[WALKED_AXES];
+} Walked;
+
+/* Whether rows are so short that many are best run together, which then is done: see rows.c. Of operands
+   and the result, which is the last. */
+int are_short_rows(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked, int count);
+void run_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, int count);
+void run_short_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, int count);
+
 int is_ufunc(PyObject *x);
 int is_steady(const char *name, int type);
 void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);

@@ -297,29 +297,6 @@ ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyOb
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
-/* Say whether a draw gives few values, if this argument is its size. */
-static int
-draws_few(PyObject *x)
-{
-    Py_ssize_t limit = setting(world.eager_below_at);
-    if (PyLong_CheckExact(x)) {
-        int overflow;
-        return PyLong_AsLongAndOverflow(x, &overflow) < limit && overflow <= 0;
-    }
-    if (PyArray_IsScalar(x, Integer)) {
-        return PyNumber_AsSsize_t(x, NULL) < limit; /* what does not fit is cut to the largest */
-    }
-    if (!PyTuple_CheckExact(x)) {
-        return 1;
-    }
-    double size = 1; /* an integer overflows */
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(x); k++) {
-        size *= PyLong_AsDouble(PyTuple_GET_ITEM(x, k));
-    }
-    PyErr_Clear();
-    return size < limit;
-}
-
 static PyObject *
 stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
