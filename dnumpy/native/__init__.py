@@ -390,7 +390,7 @@ if built:
     FASTER["linalg.norm"] = _module.norm
 _OF_ARRAYS = (*_FASTER, "astype", "copy", "reshape")
 FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _OF_ARRAYS} if built else {}
-_OF_UFUNCS = ("accumulate", "outer")
+_OF_UFUNCS = ("accumulate", "outer", "reduce")
 FASTER_OF_UFUNCS = {name: getattr(_module, f"{name}_of") for name in _OF_UFUNCS} if built else {}
 
 

@@ -124,8 +124,8 @@ places_along(PyArrayObject *a, int largest, const Asked *asked)
             shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
         }
     }
-    if (self.n > NPY_MAX_INT32 || (self.inner == 1 && self.n > SHORT_LINE)) {
-        return NULL;
+    if (self.n > NPY_MAX_INT32 || (self.inner == 1 ? self.n > SHORT_LINE : self.inner < GROUP)) {
+        return NULL; /* NumPy turns what is narrow */
     }
     PyObject *made = PyArray_SimpleNew(kept, shape, NPY_INTP);
     if (made != NULL) {

@@ -335,6 +335,7 @@ PyObject *hstack(PyObject *module, PyObject *const *args, Py_ssize_t count, PyOb
 PyObject *roll(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *diff(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *outer(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *reduce_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *outer_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *copy_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *reshape_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

@@ -271,6 +271,7 @@ static PyMethodDef functions[] = {
     GIVES("cumprod_of", cumprod_of, "ndarray.cumprod"),
     GIVES("accumulate_of", accumulate_of, "ufunc.accumulate"),
     GIVES("outer_of", outer_of, "ufunc.outer"),
+    GIVES("reduce_of", reduce_of, "ufunc.reduce"),
     {"numbered", (PyCFunction)(void (*)(void))numbered, METH_FASTCALL,
      "Those of a list that a tuple of numbers names, as a tuple."},
     {"values_of", (PyCFunction)(void (*)(void))values_of, METH_FASTCALL,

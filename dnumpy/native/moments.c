@@ -364,3 +364,45 @@ DEFINE_MOMENT(std_of, DEVIATION, "ndarray", "std")
 DEFINE_MOMENT(sum_of, SUM, "ndarray", "sum")
 DEFINE_MOMENT(largest_of, LARGEST, "ndarray", "max")
 DEFINE_MOMENT(smallest_of, SMALLEST, "ndarray", "min")
+
+/* Which fold a ufunc's is; -1 of others. */
+static int
+fold_by(PyObject *ufunc)
+{
+    static struct {
+        const char *name;
+        int what;
+        PyObject *ufunc;
+    } folds[] = {{"add", SUM, NULL}, {"maximum", LARGEST, NULL}, {"minimum", SMALLEST, NULL}};
+    for (size_t k = 0; k < sizeof folds / sizeof *folds; k++) {
+        if (folds[k].ufunc == NULL) {
+            folds[k].ufunc = numpys_own(NULL, folds[k].name);
+            PyErr_Clear();
+        }
+        if (ufunc == folds[k].ufunc) {
+            return folds[k].what;
+        }
+    }
+    return -1;
+}
+
+/* reduce_of(ufunc, array, axis=0, dtype=None, out=None, keepdims=False) */
+PyObject *
+reduce_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *numpys, *axis_name;
+    Asked asked = {0};
+    int what = count > 1 && IS_NUMPYS(args[1]) ? fold_by(args[0]) : -1;
+    if (what >= 0 && take_asked(args + 1, count - 1, kwnames, what, &asked)) {
+        PyArrayObject *a = (PyArrayObject *)args[1];
+        int says_axis = count > 2 || (kwnames != NULL &&
+                                      PySequence_Contains(kwnames, intern(&axis_name, "axis")) == 1);
+        asked.has_axis |= !says_axis; /* of the first one */
+        int is_float = PyArray_TYPE(a) == NPY_DOUBLE || PyArray_TYPE(a) == NPY_FLOAT;
+        PyObject *found = what != SUM || is_float ? folded_of(a, what, &asked) : NULL;
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
+    }
+    return left_to_numpy(&numpys, "ufunc", "reduce", args, count, kwnames);
+}

@@ -79,6 +79,30 @@ def test_along_an_axis(name, dtype, shape, layout, axis, how, specials, seed):
     assert told(partial(ours, x, **how)) == told(partial(theirs, **how))
 
 
+@settings(deadline=None, max_examples=300)
+@given(
+    name=st.sampled_from(["add", "maximum", "minimum", "multiply", "logical_or"]),
+    dtype=st.sampled_from(DTYPES),
+    shape=st.sampled_from([*SHAPES, (), (1,), (40,)]),
+    layout=st.sampled_from(sorted(LAYOUTS)),
+    args=st.sampled_from([(), (0,), (1,), (-1,), (None,), (5,), (0, None), (0, None, None)]),
+    how=st.sampled_from([
+        {}, {}, {"keepdims": True}, {"axis": -1}, {"axis": None}, {"initial": 3}, {"dtype": "f8"},
+        {"axis": None, "keepdims": True}, {"axis": (0, 1)}, {"out": None},
+    ]),
+    specials=st.sampled_from([0.0, 0.0, 0.05]),
+    seed=st.integers(0, 1000),
+)  # fmt: skip
+def test_a_fold_of_a_ufunc(name, dtype, shape, layout, args, how, specials, seed):
+    x = numbers(seed, dtype, shape, specials)
+    x = LAYOUTS[layout](x) if x.ndim else x
+    theirs = getattr(np, name)
+    expected = told(partial(theirs.reduce, x, *args, **how))
+    assert told(partial(native.FASTER_OF_UFUNCS["reduce"], theirs, x, *args, **how)) == expected
+    found = told(partial(getattr(dnumpy, name).reduce, dnumpy.asarray(x), *args, **how))
+    assert found[1:] == expected[1:]
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "?"])
 @pytest.mark.parametrize("shape", LARGE, ids=str)

@@ -1,4 +1,4 @@
-"""Rows of an array beside one row, or an element for each, are NumPy's, bit for bit; faults, too."""
+"""Rows of an array beside one row, or an element for each, are NumPy's bit for bit; faults, too."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = [
 ]
 UFUNCS = (
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "maximum",
-    "fmin", "less", "equal", "logical_and", "bitwise_xor", "left_shift", "arctan2", "hypot", "copysign",
-    "nextafter", "logaddexp", "ldexp",
+    "fmin", "less", "equal", "logical_and", "bitwise_xor", "left_shift", "arctan2", "hypot",
+    "copysign", "nextafter", "logaddexp", "ldexp",
 )  # fmt: skip
 DTYPES = ("f8", "f4", "i8", "i4", "u1", "i2", "?", "c16", "c8", "f2")
 ROWS, COLUMNS = (1, 3, 4, 5, 33, 130, 700), (1, 2, 3, 7, 15, 16, 17, 33, 63, 64, 65, 100)
