@@ -34,8 +34,8 @@
             npy_intp i = 1;                                                                        \
             m[0] = a[0];                                                                           \
             if (n >= GROUP) {                                                                      \
-                memcpy(m, a, sizeof m);                                                            \
-                for (i = GROUP; i + GROUP <= n; i += GROUP) {                                      \
+                memcpy(m, a + n - GROUP, sizeof m);                                                \
+                for (i = 0; i + GROUP < n; i += GROUP) { /* those at the end may be met twice */   \
                     for (int j = 0; j < GROUP; j++) {                                              \
                         m[j] = FURTHER(a[i + j], m[j], OP);                                        \
                     }                                                                              \
@@ -45,6 +45,7 @@
                         m[j] = FURTHER(m[j + width], m[j], OP);                                    \
                     }                                                                              \
                 }                                                                                  \
+                i = n;                                                                             \
             }                                                                                      \
             T most = m[0];                                                                         \
             for (; i < n; i++) {                                                                   \
@@ -252,11 +253,14 @@ compared(PyArrayObject *x, npy_intp outer, npy_intp n, npy_intp inner, int is_la
     return is_plain;
 }
 
+#define MOST_FLOATS 65536 /* of four bytes: of more NumPy is as fast */
+
 PyObject *
 extremum_here(PyArrayObject *x, int is_largest)
 {
     char found[8];
-    int is_found = PyArray_ITEMSIZE(x) <= 8 && compared(x, 1, PyArray_SIZE(x), 1, is_largest, found);
+    int is_long = PyArray_TYPE(x) == NPY_FLOAT && PyArray_SIZE(x) > MOST_FLOATS;
+    int is_found = PyArray_ITEMSIZE(x) <= 8 && !is_long && compared(x, 1, PyArray_SIZE(x), 1, is_largest, found);
     return is_found ? PyArray_Scalar(found, PyArray_DESCR(x), NULL) : NULL;
 }
 

@@ -124,8 +124,10 @@ places_along(PyArrayObject *a, int largest, const Asked *asked)
             shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
         }
     }
-    if (self.n > NPY_MAX_INT32 || (self.inner == 1 ? self.n > SHORT_LINE : self.inner < GROUP)) {
-        return NULL; /* NumPy turns what is narrow */
+    int is_float = PyArray_DESCR(a)->kind == 'f', is_high = self.inner < GROUP || self.n > SHORT_LINE;
+    if (self.n > NPY_MAX_INT32 || (self.inner == 1 ? self.n > SHORT_LINE
+                                                   : is_float ? is_high : self.inner < GROUP)) {
+        return NULL; /* NumPy turns what is narrow or high, and has more registers' elements at a time */
     }
     PyObject *made = PyArray_SimpleNew(kept, shape, NPY_INTP);
     if (made != NULL) {
