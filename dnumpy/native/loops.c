@@ -100,6 +100,9 @@ is_steady(const char *name, int type)
         "add", "subtract", "multiply", "divide", "less", "less_equal", "equal", "not_equal", "greater",
         "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or",
     };
+    if (PyTypeNum_ISINTEGER(type)) {
+        return 1;
+    }
     for (size_t k = 0; k < sizeof steady / sizeof *steady; k++) {
         if (strcmp(name, steady[k]) == 0) {
             return !PyTypeNum_ISCOMPLEX(type);
@@ -122,6 +125,7 @@ find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
             loop->read = PyArray_DescrFromType(type);
             loop->made = PyArray_DescrFromType(made);
             loop->is_steady = is_steady(ufunc->name, type);
+            loop->is_met_beside = is_met_beside(ufunc->name, type);
             loop->state = loop->run == NULL || loop->made == NULL ? NONE : UNTRIED;
             return;
         }
@@ -555,7 +559,8 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
     }
     int left = size == 1 ? one_element(walked, given, count, loop, out, axes)
                          : join_axes(extents, axes, walked, count + 1);
-    if (size > 1 && !take_longest(loop, extents, left, walked, count + 1)) {
+    if (size > 1 && (!take_longest(loop, extents, left, walked, count + 1) ||
+                     (left > 1 && loop->is_met_beside && is_spread(walked, left, count)))) {
         return NULL;
     }
     PyObject *made = out == NULL ? memory_for(loop, axes, shape, size) : Py_NewRef(out);

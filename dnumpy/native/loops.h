@@ -18,6 +18,7 @@ typedef struct {
     void *data;
     PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
     int is_steady; /* whether an element's bits are the same wherever the loop meets it */
+    int is_met_beside; /* or depend on which elements it meets together */
     int state;
     double cost;    /* seconds for an element, as one thread runs it; 0 until that was measured */
     int slow, rest; /* see costly.c */
@@ -36,6 +37,9 @@ typedef struct {
 int are_short_rows(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked, int count);
 void run_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, int count);
 void run_short_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, int count);
+
+int is_met_beside(const char *name, int type);
+int is_spread(const Walked *walked, int axes, int count);
 
 int is_ufunc(PyObject *x);
 int is_steady(const char *name, int type);

@@ -5,12 +5,12 @@
 #include "loops.h"
 
 #define MOST_IN_ROW 64 /* elements: with more, what comes with a call counts little */
-#define MOST_OF_EACH 16 /* the same beside one element, of which copies have to be made each time */
+#define MOST_COPIED 16 /* the same where each row or element has to be copied by itself */
 #define FEWEST_ROWS 4
 #define CHUNK 512      /* elements of the copies */
 #define WIDEST 16      /* bytes of an element */
 
-enum { AS_IT_LIES, ONE_ROW, ONE_EACH, ONE_NUMBER, OTHERWISE };
+enum { AS_IT_LIES, APART, ONE_ROW, ONE_EACH, ONE_NUMBER, OTHERWISE };
 
 /* How an operand lies beside rows of n elements. */
 static int
@@ -21,6 +21,7 @@ kind_of(const Walked *x, npy_intp n, npy_intp bytes)
            : inner == bytes && outer == 0      ? ONE_ROW
            : inner == 0 && outer == 0          ? ONE_NUMBER
            : inner == 0                        ? ONE_EACH
+           : inner == bytes                    ? APART
                                                : OTHERWISE;
 }
 
@@ -34,7 +35,7 @@ are_short_rows(const Loop *loop, const npy_intp *shape, int axes, const Walked *
     }
     for (int k = 0; k < count - 1; k++) {
         int kind = kind_of(&walked[k], shape[1], bytes);
-        if (kind == OTHERWISE || (kind == ONE_EACH && shape[1] > MOST_OF_EACH)) {
+        if (kind == OTHERWISE || ((kind == ONE_EACH || kind == APART) && shape[1] > MOST_COPIED)) {
             return 0;
         }
     }
@@ -98,6 +99,10 @@ run_short_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, in
             args[k] = kinds[k] == AS_IT_LIES || kinds[k] == ONE_NUMBER
                           ? walked[k].data + row * walked[k].steps[0]
                           : (char *)copies[k];
+            for (npy_intp i = 0; kinds[k] == APART && i < rows; i++) {
+                memcpy(args[k] + i * n * bytes, walked[k].data + (row + i) * walked[k].steps[0],
+                       (size_t)(n * bytes));
+            }
             if (kinds[k] == ONE_EACH) {
                 spread(walked[k].data + row * walked[k].steps[0], walked[k].steps[0], rows, n, args[k],
                        bytes);
@@ -122,4 +127,34 @@ run_rows(const Loop *loop, const npy_intp *shape, const Walked *walked, int coun
             row[k] += of[k]->steps[0];
         }
     }
+}
+
+/* Whether an element's bits depend on what it is met beside: zeros of either sign, and exponents that are
+   one number for all, of which NumPy takes a root. Which elements of a smaller operand NumPy's iterator
+   puts side by side is its own business. */
+int
+is_met_beside(const char *name, int type)
+{
+    static const char *const beside[] = {"maximum", "minimum", "fmax", "fmin", "power", "float_power"};
+    int found = 0;
+    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
+        found |= strcmp(name, beside[k]) == 0;
+    }
+    return found && !PyTypeNum_ISINTEGER(type);
+}
+
+/* Whether an operand is smaller than the result along some of its axes. */
+int
+is_spread(const Walked *walked, int axes, int count)
+{
+    int found = 0;
+    for (int k = 0; k < count; k++) {
+        int steps = 0, none = 0;
+        for (int j = 0; j < axes; j++) {
+            none |= walked[k].steps[j] == 0;
+            steps |= walked[k].steps[j] != 0;
+        }
+        found |= none && steps;
+    }
+    return found;
 }

@@ -96,3 +96,16 @@ def test_rows_written_to(name, dtype, beside, rows, columns, seed):
     expected = told(lambda: getattr(x, name)(y))
     assert told(lambda: getattr(a, name)(b)) == expected
     assert np.asarray(a).tobytes() == x.tobytes()
+
+
+@pytest.mark.parametrize("name", ["power", "float_power", "maximum", "minimum", "fmax", "fmin"])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("beside", ["row", "each", "three axes", "both"])
+def test_what_depends_on_what_it_meets_is_numpys(name, dtype, beside):
+    """Zeros of either sign, and an exponent that is one number for many: a root, to NumPy."""
+    for seed, (rows, columns) in enumerate([(33, 65), (700, 7), (130, 17), (700, 16)] * 8):
+        given = pair(beside, dtype, rows, columns, 0.3 if seed % 2 else 0.0, seed)
+        given = given[::-1] if seed % 3 == 0 else given
+        ours = [dnumpy.asarray(x.copy("K")) for x in given]
+        expected = told(partial(getattr(np, name), *given))
+        assert told(partial(getattr(dnumpy, name), *ours)) == expected
