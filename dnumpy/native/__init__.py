@@ -9,16 +9,16 @@ there, and the C files only leave out what would not be found. Tests run both (`
 
 Of what NumPy takes for a few numbers nearly all goes into finding out what to run. So operations on
 small arrays of numbers run NumPy's own inner loops from here (``loops.c``; of two dtypes,
-``mixed.c``; products, ``products.c``): the loop, its extents and its steps are those that the ufunc
-would come to, and so are the bits. Each loop is compared with its ufunc, byte by byte, before it is
-trusted. Views and writes by slices (``regions.c``), elements by numbers (``picks.c``), arrays of a
-shape or of numbers (``made.c``), and functions that NumPy writes in Python (``sooner.c``: roll,
-clip, stack and others) are done here too. Whatever is not as plain as can be is NumPy's.
+``mixed.c``; over rows, ``rows.c``; products, ``products.c``): the loop and its steps are those that
+the ufunc would come to, and so are the bits. Each is compared with its ufunc, byte by byte, before
+it is trusted. Views and writes by slices (``regions.c``), elements by numbers (``picks.c``), arrays
+of a shape or of numbers (``made.c``, large ones ``blank.c``), and functions that NumPy writes in
+Python (``sooner.c``: roll, clip, stack) are done here too. What is not plain is NumPy's.
 
-Where NumPy takes most of its time to come to its loop (sums, means, deviations, extrema,
-comparisons within a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``), or its
-loop has each fold from memory (``scans.c``), the loop is here, with NumPy's bits; a fault is
-NumPy's to tell.
+Where NumPy takes most of its time to come to its loop (sums, means, deviations, comparisons within
+a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``; extrema, their places and
+truth along an axis: ``along.c``, ``firsts.c``, ``truth.c``), or its loop has each fold from memory
+(``scans.c``), the loop is here, with NumPy's bits; a fault is NumPy's to tell.
 
 Elements are read and written here where every axis has a whole number (``elements.c``). NumPy's
 scalars and arrays leave operators to ours at once (``defer.c``).
