@@ -219,7 +219,8 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1]) or grows_in_pairs(*args)):
+        of_pairs = len(args) == self._np.nin == 2 and self._np.signature is None  # else NumPy says
+        if of_pairs and (is_lazy(args[0]) or is_lazy(args[1]) or grows_in_pairs(*args)):
             left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]

@@ -397,3 +397,13 @@ def test_operands_of_a_loop_chosen_by_dtype_are_fused() -> None:
     ops = [part.op.name for part in (scaled._buf.expr, scaled._buf.expr.args[0])]
     assert ops == ["add", "multiply"]
     assert not scaled._buf.expr.args[0].params
+
+
+@pytest.mark.parametrize("name", ["matmul", "negative", "modf", "vecdot"])
+def test_only_pairs_have_an_outer(name: str) -> None:
+    """Where the operands are large, too: a product of matrices is none of pairs."""
+    x = np.ones((700, 700))
+    with pytest.raises((TypeError, ValueError)) as theirs:
+        getattr(np, name).outer(x, x)
+    with pytest.raises(theirs.type, match=re.escape(str(theirs.value))):
+        getattr(dnumpy, name).outer(dnumpy.asarray(x), dnumpy.asarray(x))
