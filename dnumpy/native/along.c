@@ -267,28 +267,17 @@ extremum_here(PyArrayObject *x, int is_largest)
 PyObject *
 extremum_along(PyArrayObject *a, int is_largest, const Asked *asked)
 {
-    int dimensions = PyArray_NDIM(a), kept = 0;
-    npy_intp axis = asked->axis + (asked->axis < 0 ? dimensions : 0), sides[2] = {1, 1};
-    npy_intp shape[NPY_MAXDIMS];
-    int turned = dimensions == 2 && !PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(a);
-    if (axis < 0 || axis >= dimensions || (dimensions == 1 && !asked->keeps) || PyArray_SIZE(a) == 0 ||
-        !PyArray_ISBEHAVED_RO(a) ||
-        !(turned || PyArray_IS_C_CONTIGUOUS(a))) {
+    Lines of;
+    int turned = PyArray_NDIM(a) == 2 && !PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(a);
+    if (!take_lines_of(&of, a, asked) || (PyArray_NDIM(a) == 1 && !asked->keeps) || PyArray_SIZE(a) == 0 ||
+        !PyArray_ISBEHAVED_RO(a) || !(turned || PyArray_IS_C_CONTIGUOUS(a))) {
         return NULL;
     }
-    for (int k = 0; k < dimensions; k++) {
-        if (k != axis) {
-            sides[(k > axis) != turned] *= PyArray_DIM(a, k);
-        }
-        if (k != axis || asked->keeps) {
-            shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
-        }
-    }
     Py_INCREF(PyArray_DESCR(a));
-    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), kept, shape, NULL, NULL, 0,
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), of.axes, of.shape, NULL, NULL, 0,
                                           NULL);
-    if (made != NULL && !compared(a, sides[0], PyArray_DIM(a, (int)axis), sides[1], is_largest,
-                                  PyArray_DATA((PyArrayObject *)made))) {
+    npy_intp outer = turned ? of.inner : of.outer, inner = turned ? of.outer : of.inner;
+    if (made != NULL && !compared(a, outer, of.n, inner, is_largest, PyArray_DATA((PyArrayObject *)made))) {
         Py_CLEAR(made);
     }
     return made;

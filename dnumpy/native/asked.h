@@ -16,6 +16,35 @@ typedef struct {
 /* The one that is further up or down, or no number if there is one. */
 #define FURTHER(x, m, OP) (((x) OP (m)) | ((x) != (x)) ? (x) : (m))
 
+/* An array seen as blocks of lines that lie side by side, along one axis of it, and the result's shape. */
+typedef struct {
+    npy_intp outer, n, inner;
+    npy_intp shape[NPY_MAXDIMS];
+    int axes;
+} Lines;
+
+/* 0 where there is no such axis. */
+static inline int
+take_lines_of(Lines *lines, PyArrayObject *a, const Asked *asked)
+{
+    int dimensions = PyArray_NDIM(a);
+    npy_intp axis = asked->axis + (asked->axis < 0 ? dimensions : 0);
+    if (axis < 0 || axis >= dimensions) {
+        return 0;
+    }
+    lines->outer = lines->inner = 1;
+    lines->n = PyArray_DIM(a, (int)axis);
+    lines->axes = 0;
+    for (int k = 0; k < dimensions; k++) {
+        lines->outer *= k < axis ? PyArray_DIM(a, k) : 1;
+        lines->inner *= k > axis ? PyArray_DIM(a, k) : 1;
+        if (k != axis || asked->keeps) {
+            lines->shape[lines->axes++] = k == axis ? 1 : PyArray_DIM(a, k);
+        }
+    }
+    return 1;
+}
+
 /* The largest or smallest of aligned elements that lie side by side, new; NULL without an error where
    NumPy is to look, as of few: see extrema.c. */
 PyObject *extremum_shared(PyArrayObject *x, int is_largest);

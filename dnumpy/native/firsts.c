@@ -109,27 +109,21 @@ take_type(Places *self, PyArrayObject *x, int up)
 static PyObject *
 places_along(PyArrayObject *a, int largest, const Asked *asked)
 {
-    int dimensions = PyArray_NDIM(a), kept = 0;
-    npy_intp axis = asked->axis + (asked->axis < 0 ? dimensions : 0), shape[NPY_MAXDIMS];
-    Places self = {.data = PyArray_BYTES(a), .outer = 1, .inner = 1, .itemsize = PyArray_ITEMSIZE(a)};
-    if (dimensions < 2 || axis < 0 || axis >= dimensions || PyArray_SIZE(a) == 0 ||
-        !PyArray_ISCARRAY_RO(a) || !take_type(&self, a, largest)) {
+    Lines of;
+    if (PyArray_NDIM(a) < 2 || !take_lines_of(&of, a, asked) || PyArray_SIZE(a) == 0 || !PyArray_ISCARRAY_RO(a)) {
         return NULL;
     }
-    self.n = PyArray_DIM(a, (int)axis);
-    for (int k = 0; k < dimensions; k++) {
-        self.outer *= k < axis ? PyArray_DIM(a, k) : 1;
-        self.inner *= k > axis ? PyArray_DIM(a, k) : 1;
-        if (k != axis || asked->keeps) {
-            shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
-        }
+    Places self = {.data = PyArray_BYTES(a), .outer = of.outer, .n = of.n, .inner = of.inner,
+                   .itemsize = PyArray_ITEMSIZE(a)};
+    if (!take_type(&self, a, largest)) {
+        return NULL;
     }
     int is_float = PyArray_DESCR(a)->kind == 'f', is_high = self.inner < GROUP || self.n > SHORT_LINE;
     if (self.n > NPY_MAX_INT32 || (self.inner == 1 ? self.n > SHORT_LINE
                                                    : is_float ? is_high : self.inner < GROUP)) {
         return NULL; /* NumPy turns what is narrow or high, and has more registers' elements at a time */
     }
-    PyObject *made = PyArray_SimpleNew(kept, shape, NPY_INTP);
+    PyObject *made = PyArray_SimpleNew(of.axes, of.shape, NPY_INTP);
     if (made != NULL) {
         self.found = PyArray_DATA((PyArrayObject *)made);
         self.unit = self.n < BATCH ? (BATCH / self.n + GROUP - 1) / GROUP * GROUP : GROUP;

@@ -212,30 +212,22 @@ moment_of(PyArrayObject *a, int what, Py_ssize_t ddof)
 static PyObject *
 folded_along(PyArrayObject *a, int what, const Asked *asked)
 {
-    int dimensions = PyArray_NDIM(a), type = PyArray_TYPE(a), kept = 0, faults;
-    Py_ssize_t axis = asked->axis + (asked->axis < 0 ? dimensions : 0), outer = 1, inner = 1;
-    npy_intp shape[NPY_MAXDIMS];
+    int type = PyArray_TYPE(a), faults;
+    Lines of;
     if (what > SUM) {
         return extremum_along(a, what == LARGEST, asked);
     }
-    if (axis < 0 || axis >= dimensions || !PyArray_IS_C_CONTIGUOUS(a) ||
+    if (!take_lines_of(&of, a, asked) || !PyArray_IS_C_CONTIGUOUS(a) ||
         (type != NPY_DOUBLE && type != NPY_FLOAT)) {
         return NULL;
     }
-    Py_ssize_t n = PyArray_DIM(a, (int)axis);
-    for (int k = 0; k < dimensions; k++) {
-        outer *= k < axis ? PyArray_DIM(a, k) : 1;
-        inner *= k > axis ? PyArray_DIM(a, k) : 1;
-        if (k != axis || asked->keeps) {
-            shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
-        }
-    }
+    Py_ssize_t outer = of.outer, n = of.n, inner = of.inner;
     int is_squared = what == VARIANCE || what == DEVIATION;
     if (n <= asked->ddof || asked->ddof < 0) {
         return NULL;
     }
     Py_INCREF(PyArray_DESCR(a));
-    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), kept, shape, NULL, NULL, 0,
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), of.axes, of.shape, NULL, NULL, 0,
                                           NULL);
     void *squares = made == NULL || !is_squared ? NULL : malloc(outer * inner * sizeof(double));
     if (made == NULL || (is_squared && squares == NULL)) {
