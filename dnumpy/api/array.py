@@ -296,7 +296,8 @@ def wrap(array: np.ndarray) -> ndarray:
     """Return a handle over a NumPy array that this library owns (nobody else will write to it)."""
     if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
-    return _wrap_managed(array, foreign=False)
+    found: ndarray | None = native.hold(array) if native.built else None
+    return _wrap_managed(array, foreign=False) if found is None else found
 
 
 def room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

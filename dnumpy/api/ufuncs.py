@@ -40,6 +40,7 @@ IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS | calls.TIMES
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _OUT_BY_NAME = frozenset({np.maximum, np.minimum})  # NumPy warns of an ``out`` by position
+_POWERS = frozenset({np.power, np.float_power})
 _NOTHING = np.empty(0)
 _registry: dict[np.ufunc, ufunc] = {}
 _folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
@@ -369,6 +370,23 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
     return isinstance(exponent, Expr) or exponent.value < 0
 
 
+def _repeats_along_rows(base: Expr | Const, exponent: Expr | Const) -> bool:
+    """Say whether rows of a power have one exponent each, and are more than one.
+
+    Whether it is 0.5, so that roots are taken, NumPy asks where its loop meets one exponent for
+    many elements; its iterator copies those of short rows, so that the loop meets many.
+    """
+    if not isinstance(base, Expr) or not isinstance(exponent, Expr) or exponent.size == 1:
+        return False
+    if base.dtype.kind in "biu" and exponent.dtype.kind in "biu":
+        return False
+    return base.ndim > 0 and base.shape[-1] > 1 and exponent.shape[-1] == 1
+
+
+def _is_spread(exponent: Any) -> bool:
+    return isinstance(exponent, np.ndarray | ndarray) and 0 in exponent.strides
+
+
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for x in args:
         if type(x) is ndarray and x._np is None and type(x._buf) is chosen.Chosen:
@@ -401,6 +419,8 @@ def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, An
     placed, axes = (args, None) if outs else arranged(args)
     operands = [element_operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
+        raise Unmanaged
+    if wrapped in _POWERS and (_repeats_along_rows(*operands) or _is_spread(args[1])):
         raise Unmanaged
     wrapped = _as_accurate_as_asked(wrapped, operands, kwargs)
     if outs is None:

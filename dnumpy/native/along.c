@@ -83,6 +83,15 @@
                 found[j] = FURTHER(row[j], found[j], OP);                                          \
             }                                                                                      \
         }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void NAME##_join(void *to, const void *more, npy_intp width)                            \
+    {                                                                                              \
+        T *found = to;                                                                             \
+        for (npy_intp j = 0; j < width; j++) {                                                     \
+            T next = ((const T *)more)[j];                                                         \
+            found[j] = FURTHER(next, found[j], OP);                                                \
+        }                                                                                          \
     }
 
 DEFINE_ALONG(doubles_up, double, >)
@@ -120,17 +129,6 @@ DEFINE_ALONG(bytes_down, npy_uint8, <)
 DEFINE_PLAIN(doubles, double, npy_uint64)
 DEFINE_PLAIN(floats, float, npy_uint32)
 
-typedef struct {
-    const char *data;
-    char *found;
-    npy_intp outer, n, inner, itemsize;
-    void (*lines)(const void *data, npy_intp lines, npy_intp n, void *to);
-    void (*rows)(const void *data, npy_intp n, npy_intp stride, npy_intp width, void *to);
-    npy_intp unit;        /* lines, or rows of one block, that a thread takes at a time */
-    char *by;             /* of such rows: what each thread found so far, one row for each */
-    int64_t next, members;
-} Along;
-
 /* Lines, which lie one after the other. */
 static void
 take_lines(void *job)
@@ -140,7 +138,7 @@ take_lines(void *job)
     while ((at = ADD(&self->next, self->unit)) < self->outer) {
         npy_intp lines = at + self->unit < self->outer ? self->unit : self->outer - at;
         self->lines(self->data + at * self->n * self->itemsize, lines, self->n,
-                    self->found + at * self->itemsize);
+                    self->found + at * self->given);
     }
     clear_faults(); /* to compare with what is no number raises a flag, of which NumPy says nothing */
 }
@@ -156,7 +154,7 @@ take_columns(void *job)
         npy_intp block = at / blocks, first = at % blocks * BLOCK;
         npy_intp width = first + BLOCK < self->inner ? BLOCK : self->inner - first;
         self->rows(self->data + (block * self->n * self->inner + first) * self->itemsize, self->n,
-                   self->inner, width, self->found + (block * self->inner + first) * self->itemsize);
+                   self->inner, width, self->found + (block * self->inner + first) * self->given);
     }
     clear_faults();
 }
@@ -166,21 +164,52 @@ static void
 take_rows(void *job)
 {
     Along *self = job;
-    npy_intp bytes = self->inner * self->itemsize, found = 0;
-    int64_t at, who = ADD(&self->members, 1);
-    char *own = self->by + 2 * who * bytes, *more = own + bytes;
+    npy_intp bytes = self->inner * self->itemsize, room = self->inner * self->given, found = 0;
+    int64_t at, who;
+    char *own = NULL, *more = NULL;
     while ((at = ADD(&self->next, self->unit)) < self->n) {
         npy_intp rows = at + self->unit < self->n ? self->unit : self->n - at;
+        if (!found) { /* others may have been sooner with all */
+            who = ADD(&self->members, 1);
+            own = self->by + 2 * who * room;
+            more = own + room;
+        }
         self->rows(self->data + at * bytes, rows, self->inner, self->inner, found ? more : own);
         if (found) {
-            self->rows(own, 2, self->inner, self->inner, own); /* both lie one after the other */
+            self->join(own, more, self->inner);
         }
         found = 1;
     }
-    if (!found) { /* the others were sooner: any row will do */
-        memcpy(own, self->data, (size_t)bytes);
-    }
     clear_faults();
+}
+
+int
+fold_along(Along *self)
+{
+    npy_intp inner = self->inner;
+    int helpers = helpers_for(self->outer * self->n * inner * self->itemsize, helpers_now());
+    if (inner == 1) {
+        self->unit = self->n < BATCH ? (BATCH / self->n + GROUP - 1) / GROUP * GROUP : 1;
+        with_crew(take_lines, self, helpers);
+        return 1;
+    }
+    if (helpers == 0 || self->outer > 1 || inner >= BLOCK) {
+        with_crew(take_columns, self, helpers);
+        return 1;
+    }
+    size_t room = (size_t)(inner * self->given);
+    self->unit = (BATCH + inner - 1) / inner;
+    self->by = malloc(2 * (size_t)(helpers + 1) * room);
+    if (self->by == NULL) {
+        return 0;
+    }
+    with_crew(take_rows, self, helpers);
+    memcpy(self->found, self->by, room);
+    for (int64_t k = 1; k < self->members; k++) {
+        self->join(self->found, self->by + 2 * k * room, inner);
+    }
+    free(self->by);
+    return 1;
 }
 
 /* Set how elements of a type are compared; 0 where NumPy has to. */
@@ -192,6 +221,7 @@ take_type(Along *self, PyArrayObject *x, int up)
     case TYPE:                                                                                     \
         self->lines = up ? NAME##_up_lines : NAME##_down_lines;                                    \
         self->rows = up ? NAME##_up_rows : NAME##_down_rows;                                       \
+        self->join = up ? NAME##_up_join : NAME##_down_join;                                       \
         return 1;
         OF(NPY_DOUBLE, doubles)
         OF(NPY_FLOAT, floats)
@@ -207,41 +237,20 @@ take_type(Along *self, PyArrayObject *x, int up)
 static int
 compared(PyArrayObject *x, npy_intp outer, npy_intp n, npy_intp inner, int is_largest, void *to)
 {
+    npy_intp bytes = PyArray_ITEMSIZE(x), size = outer * n * inner;
     Along self = {.data = PyArray_BYTES(x), .found = to, .outer = outer, .n = n, .inner = inner,
-                  .itemsize = PyArray_ITEMSIZE(x)};
-    int type = PyArray_TYPE(x), is_plain = 1;
+                  .itemsize = bytes, .given = bytes};
+    int type = PyArray_TYPE(x), is_plain;
     if (!take_type(&self, x, is_largest)) {
-        return 0;
-    }
-    npy_intp size = outer * n * inner;
-    int helpers = helpers_for(size * self.itemsize, helpers_now());
-    int split = helpers > 0 && inner > 1 && outer == 1 && inner < BLOCK;
-    if (split && (self.by = malloc(2 * (size_t)(helpers + 1) * inner * self.itemsize)) == NULL) {
         return 0;
     }
     NPY_BEGIN_THREADS_DEF;
     NPY_BEGIN_THREADS_THRESHOLDED(size);
-    if (inner == 1) {
-        self.unit = n < BATCH ? (BATCH / n + GROUP - 1) / GROUP * GROUP : 1;
-        with_crew(take_lines, &self, helpers);
-    }
-    else if (split) {
-        self.unit = (BATCH + inner - 1) / inner;
-        with_crew(take_rows, &self, helpers);
-        npy_intp bytes = inner * self.itemsize;
-        for (int64_t k = 1; k < self.members; k++) {
-            memcpy(self.by + bytes, self.by + 2 * k * bytes, (size_t)bytes);
-            self.rows(self.by, 2, inner, inner, self.by);
-        }
-        memcpy(to, self.by, (size_t)bytes);
-    }
-    else {
-        with_crew(take_columns, &self, helpers);
-    }
-    if (type == NPY_DOUBLE) {
+    is_plain = fold_along(&self);
+    if (is_plain && type == NPY_DOUBLE) {
         is_plain = doubles_plain(to, outer * inner, PyArray_DATA(x), size);
     }
-    else if (type == NPY_FLOAT) {
+    else if (is_plain && type == NPY_FLOAT) {
         is_plain = floats_plain(to, outer * inner, PyArray_DATA(x), size);
     }
     for (npy_intp k = 0; type == NPY_BOOL && k < outer * inner; k++) {
@@ -249,7 +258,6 @@ compared(PyArrayObject *x, npy_intp outer, npy_intp n, npy_intp inner, int is_la
     }
     clear_faults();
     NPY_END_THREADS;
-    free(self.by);
     return is_plain;
 }
 
@@ -269,7 +277,7 @@ extremum_along(PyArrayObject *a, int is_largest, const Asked *asked)
 {
     Lines of;
     int turned = PyArray_NDIM(a) == 2 && !PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(a);
-    if (!take_lines_of(&of, a, asked) || (PyArray_NDIM(a) == 1 && !asked->keeps) || PyArray_SIZE(a) == 0 ||
+    if (!take_lines_of(&of, a, asked) || is_over_all(a, asked) || PyArray_SIZE(a) == 0 ||
         !PyArray_ISBEHAVED_RO(a) || !(turned || PyArray_IS_C_CONTIGUOUS(a))) {
         return NULL;
     }

@@ -6,6 +6,8 @@
 #include "crew.h"
 #include "pairwise.h"
 
+#include <numpy/arrayscalars.h>
+
 #define SIDE_BY_SIDE 32 /* elements that do not wait for each other */
 #define BATCH (1 << 15) /* elements that a thread takes at a time */
 
@@ -96,6 +98,10 @@ take_look(Search *self, int kind, int is_largest)
 PyObject *
 extremum_shared(PyArrayObject *x, int is_largest)
 {
+    if (PyArray_TYPE(x) == NPY_BOOL) { /* what is found early ends it */
+        int found = truth_of((PyObject *)x, !is_largest);
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(found);
+    }
     Search search = {.data = PyArray_BYTES(x), .size = PyArray_SIZE(x), .itemsize = PyArray_ITEMSIZE(x)};
     int helpers = helpers_for(PyArray_NBYTES(x), helpers_now()), kind = PyArray_DESCR(x)->kind;
     if (helpers < 1) {

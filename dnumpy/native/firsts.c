@@ -110,7 +110,7 @@ static PyObject *
 places_along(PyArrayObject *a, int largest, const Asked *asked)
 {
     Lines of;
-    if (PyArray_NDIM(a) < 2 || !take_lines_of(&of, a, asked) || PyArray_SIZE(a) == 0 || !PyArray_ISCARRAY_RO(a)) {
+    if (PyArray_NDIM(a) < 2 || asked->more || !take_lines_of(&of, a, asked) || PyArray_SIZE(a) == 0 || !PyArray_ISCARRAY_RO(a)) {
         return NULL;
     }
     Places self = {.data = PyArray_BYTES(a), .outer = of.outer, .n = of.n, .inner = of.inner,

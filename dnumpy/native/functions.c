@@ -283,6 +283,10 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
         }
         given[0] = small_of(first);
         size = given[0] == NULL ? -1 : 0;
+        if (size < 0 && self->kind == OF_LIST && total == 1) { /* `array`, the only one */
+            *done = 1;
+            return PyObject_CallMethod(first, "copy", "s", "K");
+        }
     }
     else if (IS_NUMPYS(first)) {
         size = is_at_once(first) && is_small(first) ? 0 : -1;

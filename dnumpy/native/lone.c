@@ -154,11 +154,10 @@ folded_wholes(int what, PyArrayObject *a, const Asked *asked, PyObject *const *a
               PyObject *kwnames)
 {
     static PyObject *sums;
-    int over_all = !asked->keeps && (!asked->has_axis || (PyArray_NDIM(a) == 1 && asked->axis >= -1 &&
-                                                          asked->axis < 1));
+    int over_all = is_over_all(a, asked);
     int lies = PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a) &&
                (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a));
-    if ((over_all && !lies) || (!over_all && what != SUM)) {
+    if (!lies && (over_all || what != SUM)) {
         return NULL;
     }
     PyObject *site = turn_to_sum(PyArray_NBYTES(a)), *made = NULL;
@@ -166,12 +165,12 @@ folded_wholes(int what, PyArrayObject *a, const Asked *asked, PyObject *const *a
         return NULL;
     }
     double started = seconds_now();
-    if (over_all) {
-        made = whole_folded(a, what);
+    if (lies) {
+        made = over_all ? whole_folded(a, what) : wholes_along(a, what, asked);
     }
-    else {
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (made == NULL && !over_all && what == SUM && !PyErr_Occurred() && total > 1) {
         PyObject *given[MOST_ARGUMENTS];
-        Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
         memcpy(given, args, total * sizeof *given);
         given[0] = (PyObject *)a;
         made = left_to_numpy(&sums, "ndarray", "sum", given, count, kwnames);
@@ -184,7 +183,7 @@ folded_wholes(int what, PyArrayObject *a, const Asked *asked, PyObject *const *a
 
 /* The sum or mean of what a managed array, the first argument, shows; NULL as elsewhere. */
 static PyObject *
-folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int of_first)
 {
     Asked asked = {0};
     PyArrayObject *a = (PyArrayObject *)own;
@@ -192,10 +191,14 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
         PyArray_NBYTES(a) > MOST_FOLDED || !take_asked(args, count, kwnames, what, &asked)) {
         return NULL;
     }
+    asked.has_axis |= of_first;
     if (strchr("biu", PyArray_DESCR(a)->kind) != NULL) {
         return folded_wholes(what, a, &asked, args, count, kwnames);
     }
     if (PyArray_TYPE(a) != NPY_DOUBLE && PyArray_TYPE(a) != NPY_FLOAT) {
+        return NULL;
+    }
+    if (asked.more) {
         return NULL;
     }
     int ndim = PyArray_NDIM(a), turned = is_turned(args[0], a);
@@ -227,7 +230,7 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
     return scalar;
 }
 
-enum { RESHAPED = SMALLEST + 1, FLATTENED, MEASURED };
+enum { RESHAPED = SMALLEST + 1, FLATTENED, MEASURED, REDUCED };
 
 /* The 2-norm of floats that lie here: the root of NumPy's product with itself, as `api.linalg._norm`. */
 static PyObject *
@@ -249,7 +252,7 @@ short_named(PyObject *function)
         const char *name;
         int what;
     } ways[] = {{"sum", SUM}, {"mean", MEAN}, {"reshape", RESHAPED}, {"ravel", FLATTENED},
-                {"norm", MEASURED}};
+                {"norm", MEASURED}, {"reduce", REDUCED}};
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
     int what = NOT_SHORT;
@@ -282,7 +285,20 @@ short_of_managed(int what, int is_method, PyObject *const *args, Py_ssize_t coun
     PyObject *own = lying_here(args[0]);
     PyObject *r = own == NULL          ? NULL
                   : what == MEASURED ? norm_now(own)
-                                     : folded_now(what, own, args, count, kwnames);
+                                     : folded_now(what, own, args, count, kwnames, 0);
+    Py_XDECREF(own);
+    return r;
+}
+
+PyObject *
+reduced_of_managed(PyObject *ufunc, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    if (!IS_ARRAY(args[0]) || small_of(args[0]) != NULL || fold_by(ufunc) != SUM) {
+        return NULL;
+    }
+    PyObject *own = lying_here(args[0]);
+    PyObject *r = own == NULL ? NULL
+                              : folded_now(SUM, own, args, count, kwnames, names_no_axis(count, kwnames));
     Py_XDECREF(own);
     return r;
 }

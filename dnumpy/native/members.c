@@ -258,6 +258,9 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
         int several = k == 1 && count > 1 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]));
         given[k] = several && self->arrays > 0 ? given_sequence(args[1])
                                                : given_for(args[k], k <= self->arrays && k < count);
+        if (given[k] == NULL && k == 1 && self->managed != NOT_SHORT && IS_ARRAY(args[1])) {
+            given[k] = peek(args[1]); /* which it only reads */
+        }
         if (given[k] == NULL) {
             break;
         }
@@ -285,7 +288,9 @@ ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyOb
         int done = 0;
         PyObject *np = wrapped_ufunc(args[0]);
         int pairs = self->marked == PAIRED && total == 3 && count == 3 && pairs_wait(args[1], args[2]);
-        PyObject *r = pairs ? of_pairs(args[0], np, args[1], args[2]) : NULL;
+        PyObject *r = pairs                          ? of_pairs(args[0], np, args[1], args[2])
+                      : self->managed != NOT_SHORT ? reduced_of_managed(np, args + 1, count - 1, kwnames)
+                                                   : NULL;
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }
@@ -384,7 +389,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (made != NULL) {
         made->marked = strcmp(of, "pairs") == 0 ? PAIRED : writes;
         made->arrays = arrays;
-        made->managed = strcmp(of, "array") == 0 ? short_named(slow) : NOT_SHORT;
+        made->managed = call == method_call || call == ufunc_method_call ? short_named(slow) : NOT_SHORT;
         made->records = Py_NewRef(records);
         made->vectorcall = call;
     }

@@ -194,7 +194,8 @@ static PyMethodDef functions[] = {
     {"record", (PyCFunction)(void (*)(void))recorded_op, METH_FASTCALL,
      "Return the Expr for an operation at the user's line; None where Python has to look."},
     {"hold", held_of, METH_O,
-     "Return an array whose content is a pending Expr; None where Python has to look."},
+     "Return an array whose content is a pending Expr, or a new array of NumPy's; None where Python has to "
+     "look."},
     {"all_wait", (PyCFunction)(void (*)(void))all_wait, METH_FASTCALL,
      "Say whether a call is to be recorded: some arguments wait, and no other asks for a look."},
     {"learn", (PyCFunction)(void (*)(void))recorded_and_learnt, METH_FASTCALL | METH_KEYWORDS,

@@ -103,7 +103,21 @@ take_axis(PyObject *value, Asked *asked)
         return 1;
     }
     asked->has_axis = 1;
-    return take_number(value, &asked->axis);
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) < 1) {
+        return take_number(value, &asked->axis);
+    }
+    asked->more = PyTuple_GET_SIZE(value) - 1;
+    Py_ssize_t next = 0;
+    for (Py_ssize_t k = 0; k <= asked->more; k++) { /* neighbours, in order: as one axis */
+        if (!take_number(PyTuple_GET_ITEM(value, k), &next)) {
+            return 0;
+        }
+        asked->axis = k == 0 ? next : asked->axis;
+        if (next != asked->axis + k || (asked->axis < 0) != (next < 0)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 static int
@@ -217,7 +231,10 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
     if (what > SUM) {
         return extremum_along(a, what == LARGEST, asked);
     }
-    if (!take_lines_of(&of, a, asked) || !PyArray_IS_C_CONTIGUOUS(a) ||
+    if (strchr("biu", PyArray_DESCR(a)->kind) != NULL) {
+        return wholes_along(a, what, asked);
+    }
+    if (asked->more || !take_lines_of(&of, a, asked) || !PyArray_IS_C_CONTIGUOUS(a) ||
         (type != NPY_DOUBLE && type != NPY_FLOAT)) {
         return NULL;
     }
@@ -309,8 +326,7 @@ folded_of(PyArrayObject *a, int what, const Asked *asked)
         !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
         return NULL;
     }
-    int is_whole = !asked->has_axis || (PyArray_NDIM(a) == 1 && asked->axis >= -1 && asked->axis < 1);
-    if (!is_whole || asked->keeps) {
+    if (!is_over_all(a, asked)) {
         return asked->has_axis ? folded_along(a, what, asked) : NULL;
     }
     if (what == LARGEST || what == SMALLEST) {
@@ -357,8 +373,7 @@ DEFINE_MOMENT(sum_of, SUM, "ndarray", "sum")
 DEFINE_MOMENT(largest_of, LARGEST, "ndarray", "max")
 DEFINE_MOMENT(smallest_of, SMALLEST, "ndarray", "min")
 
-/* Which fold a ufunc's is; -1 of others. */
-static int
+int
 fold_by(PyObject *ufunc)
 {
     static struct {
@@ -378,20 +393,24 @@ fold_by(PyObject *ufunc)
     return -1;
 }
 
+int
+names_no_axis(Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *axis_name;
+    return count < 2 && (kwnames == NULL || PySequence_Contains(kwnames, intern(&axis_name, "axis")) != 1);
+}
+
 /* reduce_of(ufunc, array, axis=0, dtype=None, out=None, keepdims=False) */
 PyObject *
 reduce_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    static PyObject *numpys, *axis_name;
+    static PyObject *numpys;
     Asked asked = {0};
     int what = count > 1 && IS_NUMPYS(args[1]) ? fold_by(args[0]) : -1;
     if (what >= 0 && take_asked(args + 1, count - 1, kwnames, what, &asked)) {
         PyArrayObject *a = (PyArrayObject *)args[1];
-        int says_axis = count > 2 || (kwnames != NULL &&
-                                      PySequence_Contains(kwnames, intern(&axis_name, "axis")) == 1);
-        asked.has_axis |= !says_axis; /* of the first one */
-        int is_float = PyArray_TYPE(a) == NPY_DOUBLE || PyArray_TYPE(a) == NPY_FLOAT;
-        PyObject *found = what != SUM || is_float ? folded_of(a, what, &asked) : NULL;
+        asked.has_axis |= names_no_axis(count - 1, kwnames);
+        PyObject *found = folded_of(a, what, &asked);
         if (found != NULL || PyErr_Occurred()) {
             return found;
         }

@@ -403,29 +403,16 @@ PyObject *
 held_of(PyObject *Py_UNUSED(module), PyObject *expr)
 {
     Around around;
+    if (IS_NUMPYS(expr)) {
+        PyObject *made = held_anew(expr);
+        return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
+    }
     int is_plain = IS_EXPR(expr) && IS_PENDING((Node *)expr) && ((Node *)expr)->owner == Py_None &&
                    ((Node *)expr)->op != told.leaf && look_around(&around);
     if (!is_plain) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     return handle_of(expr);
-}
-
-/* A handle, new, over a large array that NumPy has just made and nobody else has; NULL without an
-   error where Python has to look, as it has while anything waits: that may be too much beside it. */
-PyObject *
-held_anew(PyObject *np)
-{
-    PyArrayObject *array = (PyArrayObject *)np;
-    if (told.buffer_type == NULL || !IS_NUMPYS(np) || PyArray_BASE(array) != NULL ||
-        !PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_CARRAY) ||
-        !is_managed_dtype((PyObject *)PyArray_DESCR(array)) || is_anything_pending()) {
-        return NULL;
-    }
-    PyObject *leaf = stored(np);
-    Handle *made = leaf == NULL ? NULL : holder_of(leaf);
-    Py_XDECREF(leaf);
-    return (PyObject *)made;
 }
 
 /* What an operation on one or two operands gives, recorded; NULL without an error where Python has

@@ -112,6 +112,8 @@ recorded_between(PyObject *row, PyObject *x, PyObject *y, int into)
 #define MOST_FOLDED (24 << 20) /* bytes of a sum at a line that looks at each: api/summed.py, too */
 #define NOT_SHORT (-1)
 int short_named(PyObject *function); /* NOT_SHORT of others */
+/* What `ufunc.reduce` makes of such an array, likewise. */
+PyObject *reduced_of_managed(PyObject *ufunc, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 /* What a method or function makes of a managed array, the first argument; new, NULL without an error
    where Python has to look. */
 PyObject *short_of_managed(int what, int is_method, PyObject *const *args, Py_ssize_t count,

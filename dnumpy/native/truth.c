@@ -6,8 +6,7 @@
 
 #define MOST_IN_LINE 64 /* elements */
 
-/* Whether any of an array of booleans is set, or all are; -1 of other arrays. */
-static int
+int
 truth_of(PyObject *x, int of_all)
 {
     PyArrayObject *a = (PyArrayObject *)x;
@@ -50,7 +49,7 @@ truth(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int of_all, co
     }
     PyArrayObject *a = count > 0 && IS_NUMPYS(args[0]) ? (PyArrayObject *)args[0] : NULL;
     if (a != NULL && PyArray_TYPE(a) == NPY_BOOL && take_asked(args, count, kwnames, LARGEST, &asked) &&
-        asked.has_axis && !ends_on_the_way(a, asked.axis)) {
+        asked.has_axis && !ends_on_the_way(a, asked.axis + asked.more)) {
         PyObject *made = extremum_along(a, !of_all, &asked);
         if (made != NULL || PyErr_Occurred()) {
             return made;

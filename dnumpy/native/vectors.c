@@ -126,7 +126,7 @@ norm(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObj
     if (fits && kwnames == NULL) {
         found = length_of((PyArrayObject *)args[0]);
     }
-    else if (fits && take_asked(args, count, kwnames, SUM, &asked) && asked.has_axis) {
+    else if (fits && take_asked(args, count, kwnames, SUM, &asked) && asked.has_axis && !asked.more) {
         found = lengths_along((PyArrayObject *)args[0], &asked);
     }
     if (found != NULL || PyErr_Occurred()) {

@@ -407,3 +407,20 @@ def test_only_pairs_have_an_outer(name: str) -> None:
         getattr(np, name).outer(x, x)
     with pytest.raises(theirs.type, match=re.escape(str(theirs.value))):
         getattr(dnumpy, name).outer(dnumpy.asarray(x), dnumpy.asarray(x))
+
+
+@pytest.mark.parametrize("shape", [(2000, 200), (100_000, 5), (30, 10_000), (2, 300_000), (400_000,)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["power", "float_power"])
+def test_an_exponent_for_each_row_takes_roots_where_numpys_does(
+    name: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    """Minus infinity to 0.5 is infinite as a power, and no number as a root."""
+    x = np.full(shape, -np.inf, dtype)
+    half = np.full((*shape[:-1], 1), 0.5, dtype)
+    each = getattr(np, name), getattr(dnumpy, name)
+    for beside in (half, np.broadcast_to(half, shape), half[:1], half + 0):
+        theirs, ours = (f(y, z) for f, (y, z) in zip(each, [(x, beside)] * 2, strict=True))
+        assert_same(dnumpy.asarray(ours), theirs)
+        ours = each[1](dnumpy.asarray(x), dnumpy.asarray(beside))
+        assert_same(ours, theirs)
