@@ -14,6 +14,7 @@ from dnumpy import native
 from dnumpy.api import lines
 from dnumpy.api.array import room
 from dnumpy.config import config, thread_count
+from dnumpy.native.among import among
 from dnumpy.ops.grids import histogramdd
 from dnumpy.ops.sorting import evenly_placed
 from dnumpy.runtime import buckets, masks, runs
@@ -26,6 +27,7 @@ COUNTED = 4  # times as many elements as there are integers between their ends, 
 SORTED = 1 << 16  # elements, before which waking threads takes as long as is gained
 LOOKED_UP = 1 << 19  # steps of all searches together, likewise
 SEARCHED = 1 << 16  # elements of a line of booleans, before which NumPy is as fast
+LOOKED_FOR = 1 << 16  # elements that are looked up in a table, likewise
 PICKED = 1 << 15  # elements of a line that are picked, likewise
 PIECES = 4  # for each thread
 
@@ -169,6 +171,26 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     return searchsorted(bins, x, "left" if right else "right")
 
 
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: Any = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """Return which elements are among others: they are looked up in a table, by all threads."""
+    plain = type(assume_unique) is type(invert) is bool and not assume_unique and kind is None
+    if not plain or type(element) is not np.ndarray or not element.ndim:
+        return NotImplemented
+    if type(test_elements) not in (np.ndarray, list, tuple):
+        return NotImplemented
+    members = np.asarray(test_elements)
+    threads = thread_count() if element.size >= LOOKED_FOR else 1
+    found = among(element, members, invert=invert, threads=threads)
+    return NotImplemented if found is None else found
+
+
 def _mask_of(a: Any) -> np.ndarray | None:
     """Return where an array is not zero; None where NumPy is as fast, or knows better."""
     if type(a) is not np.ndarray or a.dtype.kind not in "biufc" or not a.ndim:
@@ -276,6 +298,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lexsort": lexsort,
     "searchsorted": searchsorted,
     "digitize": digitize,
+    "isin": isin,
     "histogramdd": histogramdd,
     "histogram2d": histogram2d,
     "nonzero": nonzero,

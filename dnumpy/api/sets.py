@@ -18,7 +18,7 @@ from dnumpy.api import (
     take,
     ufuncs,
 )
-from dnumpy.api.array import concrete, from_expr, ndarray
+from dnumpy.api.array import concrete, from_expr, ndarray, wrap
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
     as_array,
@@ -29,6 +29,8 @@ from dnumpy.api.sorting import (
     on_nodes,
     promoted,
 )
+from dnumpy.config import threads_for
+from dnumpy.native.among import among
 from dnumpy.ops import row_keys
 from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams
@@ -297,7 +299,8 @@ def isin(
     if values is None or members is None or kind not in (None, "sort"):
         return NotImplemented
     if not (on_nodes(values) or on_nodes(members)):
-        return NotImplemented
+        plain = not assume_unique and kind is None
+        return _among(values, members, invert=bool(invert)) if plain else NotImplemented
     if not _joined_exactly(values.dtype, members.dtype):
         return NotImplemented
     values, members = promoted(values, members)
@@ -309,6 +312,16 @@ def isin(
     params = RowParams((True, False), (("invert", bool(invert)),))
     exprs = [content(values), content(table)]
     return from_expr(blocks.record(rows.ISIN_ROWS, exprs, params, values.shape, np.dtype(bool)))
+
+
+def _among(values: ndarray, members: ndarray, *, invert: bool) -> Any:
+    """Return the same of what lies here."""
+    if values._np is not None or not values.ndim or blocks.spread(values):
+        return NotImplemented
+    found = among(
+        concrete(values), concrete(members), invert=invert, threads=threads_for(values.nbytes)
+    )
+    return NotImplemented if found is None else wrap(found)
 
 
 def _joined_exactly(one: np.dtype, other: np.dtype) -> bool:

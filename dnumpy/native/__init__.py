@@ -373,9 +373,8 @@ if built:
 Launch: Any = _module.Launch if built else None
 lent: Any = _module.lent if built else None  # (memory, owner, writeable): an array over the same
 WHOLE: int = _module.WHOLE if built else 0  # instead of a stride's place: all rows read the same
-Lease: Any = (
-    _module.Lease if built else None
-)  # what arrays over blocks of a pool have as their base
+# what arrays over blocks of a pool have as their base
+Lease: Any = _module.Lease if built else None
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
 _FASTER = (
     "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "max", "mean", "min", "std",
@@ -383,7 +382,8 @@ _FASTER = (
 )  # fmt: skip
 _OTHERS = (
     "allclose", "arange", "array", "concatenate", "cross", "diff", "empty", "full", "hstack",
-    "isclose", "ones", "outer", "roll", "stack", "vstack", "where", "zeros",
+    "isclose", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "ones", "outer", "roll",
+    "stack", "vstack", "where", "zeros",
 )  # fmt: skip
 FASTER = {name: getattr(_module, name) for name in (*_FASTER, *_OTHERS)} if built else {}
 if built:

@@ -86,6 +86,8 @@ PyObject *whole_folded(PyArrayObject *a, int what);
 PyObject *wholes_along(PyArrayObject *a, int what, const Asked *asked);
 /* The 2-norms of floats along one axis, an array, new; NULL as above. See moments.c. */
 PyObject *lengths_along(PyArrayObject *a, const Asked *asked);
+/* The same of what are numbers, by any number of threads: see nans.c. */
+PyObject *nan_folded(PyArrayObject *a, int what, const Asked *asked);
 int fold_by(PyObject *ufunc); /* which fold a ufunc's is; -1 of others */
 /* Whether a call of `reduce`, from its array on, names no axis, so that it is the first one. */
 int names_no_axis(Py_ssize_t count, PyObject *kwnames);

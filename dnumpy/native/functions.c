@@ -519,7 +519,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->kind = found;
         made->binds = binds;
         made->grows = grows;
-        made->managed = found == OF_ARRAYS ? short_named(slow) : NOT_SHORT;
+        made->managed = found == OF_ARRAYS || found == EXACT ? short_named(slow) : NOT_SHORT;
         made->out_position = -1;
         made->maker = maker_of(numpys);
         made->blank = found == OF_SHAPE ? blank_of(slow) : -1;

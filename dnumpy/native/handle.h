@@ -294,6 +294,7 @@ PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObj
 PyObject *count_bins(PyObject *module, PyObject *args); /* see counts.c */
 PyObject *count_whole(PyObject *module, PyObject *args);
 PyObject *weigh_whole(PyObject *module, PyObject *args);
+PyObject *are_members(PyObject *module, PyObject *args); /* see among.c */
 PyObject *merge_runs(PyObject *module, PyObject *args); /* see merges.c */
 PyObject *wake_apart(PyObject *module, PyObject *threads); /* see cores.c */
 PyObject *woken(PyObject *module, PyObject *nothing);
@@ -353,6 +354,14 @@ PyObject *argmin(PyObject *module, PyObject *const *args, Py_ssize_t count, PyOb
 PyObject *argmax_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *argmin_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *norm(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+#define OF_NANS(NAME)                                                                              \
+    PyObject *NAME(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+OF_NANS(nansum); /* see nans.c */
+OF_NANS(nanmean);
+OF_NANS(nanvar);
+OF_NANS(nanstd);
+OF_NANS(nanmax);
+OF_NANS(nanmin);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *lent(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -230,7 +230,7 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
     return scalar;
 }
 
-enum { RESHAPED = SMALLEST + 1, FLATTENED, MEASURED, REDUCED };
+enum { RESHAPED = SMALLEST + 1, FLATTENED, MEASURED, REDUCED, OF_NUMBERS };
 
 /* The 2-norm of floats that lie here: the root of NumPy's product with itself, as `api.linalg._norm`. */
 static PyObject *
@@ -245,6 +245,19 @@ norm_now(PyObject *own)
     return norm(NULL, &own, 1, NULL);
 }
 
+/* nansum and its like of floats that lie here: at once, as that takes one pass or two. */
+static PyObject *
+nan_folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    Asked asked = {0};
+    PyArrayObject *a = (PyArrayObject *)own;
+    if (!IS_NUMPYS(own) || slot_of(world.config, world.reproducible_at) != Py_False ||
+        !take_asked(args, count, kwnames, what, &asked) || !may_be_numpys(Py_None, PyArray_NBYTES(a))) {
+        return NULL;
+    }
+    return result(nan_folded(a, what, &asked), NULL, NULL);
+}
+
 int
 short_named(PyObject *function)
 {
@@ -252,7 +265,10 @@ short_named(PyObject *function)
         const char *name;
         int what;
     } ways[] = {{"sum", SUM}, {"mean", MEAN}, {"reshape", RESHAPED}, {"ravel", FLATTENED},
-                {"norm", MEASURED}, {"reduce", REDUCED}};
+                {"norm", MEASURED}, {"reduce", REDUCED}, {"nansum", OF_NUMBERS + SUM},
+                {"nanmean", OF_NUMBERS + MEAN}, {"nanvar", OF_NUMBERS + VARIANCE},
+                {"nanstd", OF_NUMBERS + DEVIATION}, {"nanmax", OF_NUMBERS + LARGEST},
+                {"nanmin", OF_NUMBERS + SMALLEST}};
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
     int what = NOT_SHORT;
@@ -283,9 +299,10 @@ short_of_managed(int what, int is_method, PyObject *const *args, Py_ssize_t coun
         return NULL;
     }
     PyObject *own = lying_here(args[0]);
-    PyObject *r = own == NULL          ? NULL
-                  : what == MEASURED ? norm_now(own)
-                                     : folded_now(what, own, args, count, kwnames, 0);
+    PyObject *r = own == NULL            ? NULL
+                  : what == MEASURED   ? norm_now(own)
+                  : what >= OF_NUMBERS ? nan_folded_now(what - OF_NUMBERS, own, args, count, kwnames)
+                                       : folded_now(what, own, args, count, kwnames, 0);
     Py_XDECREF(own);
     return r;
 }

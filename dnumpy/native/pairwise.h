@@ -51,7 +51,7 @@ faults_among(int kinds)
 #define STORED
 #endif
 
-#define DEFINE_PAIRWISE(T, NAME)                                                                    \
+#define DEFINE_OF_FEW(T, NAME)                                                                      \
     static inline T NAME##_lanes(const T *r)                                                       \
     {                                                                                              \
         return ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                  \
@@ -80,7 +80,10 @@ faults_among(int kinds)
             sum += a[i];                                                                            \
         }                                                                                           \
         return sum;                                                                                 \
-    }                                                                                               \
+    }
+
+#define DEFINE_PAIRWISE(T, NAME)                                                                    \
+    DEFINE_OF_FEW(T, NAME)                                                                          \
                                                                                                     \
     FOR_EACH_CPU static T NAME##_pairwise(const T *a, Py_ssize_t n)                                 \
     {                                                                                               \

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy import native
+from dnumpy.native.among import among
 from dnumpy.ops.families import (
     Fold,
     Piece,
@@ -552,6 +553,8 @@ def _isin_rows(
     pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
 ) -> None:
     values, table = pieces
+    if among(values, table, invert=dict(params.kwargs)["invert"], out=out) is not None:
+        return
     at = np.searchsorted(table, values)
     np.minimum(at, len(table) - 1, out=at)
     np.equal(table[at], values, out=out)
