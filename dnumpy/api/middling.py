@@ -28,6 +28,7 @@ SORTED = 1 << 16  # elements, before which waking threads takes as long as is ga
 LOOKED_UP = 1 << 19  # steps of all searches together, likewise
 SEARCHED = 1 << 16  # elements of a line of booleans, before which NumPy is as fast
 LOOKED_FOR = 1 << 16  # elements that are looked up in a table, likewise
+KEPT = 1 << 15  # elements of which a mask keeps some, likewise
 PICKED = 1 << 15  # elements of a line that are picked, likewise
 PIECES = 4  # for each thread
 
@@ -241,7 +242,7 @@ def extract(condition: Any, arr: Any) -> Any:
 
 def _kept(condition: Any, a: Any) -> Any:
     arrays = type(condition) is type(a) is np.ndarray and condition.shape == a.shape
-    if not (arrays and a.size >= SEARCHED and condition.dtype == bool and a.dtype.kind in "biufc"):
+    if not (arrays and a.size >= KEPT and condition.dtype == bool and a.dtype.kind in "biufc"):
         return NotImplemented
     if not (a.flags.c_contiguous and a.flags.aligned and condition.flags.c_contiguous):
         return NotImplemented

@@ -157,13 +157,58 @@ computed(PyObject *buffer)
     return value != NULL && IS_NUMPYS(value) ? Py_NewRef(value) : NULL;
 }
 
+/* What a view that was made before its base was computed shows of the memory, borrowed from the handle,
+   which keeps it; NULL without an error of no element. */
+static PyObject *
+shown_by_geometry(Handle *x, PyObject *memory)
+{
+    PyObject *place = x->place;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (place == NULL || !PyTuple_Check(place) || PyTuple_GET_SIZE(place) != 4) {
+        return NULL;
+    }
+    PyObject **of = &PyTuple_GET_ITEM(place, 0);
+    Py_ssize_t offset = PyLong_AsSsize_t(of[0]), low = offset, high = offset;
+    int ndim = take_numbers(of[1], shape, NPY_MAXDIMS);
+    int fits = take_numbers(of[2], strides, NPY_MAXDIMS) == ndim && ndim >= 0 && PyArray_DescrCheck(of[3]);
+    PyErr_Clear();
+    for (int k = 0; fits && k < ndim; k++) {
+        fits = shape[k] > 0;
+        *(strides[k] > 0 ? &high : &low) += strides[k] * (shape[k] - 1);
+    }
+    fits = fits && low >= 0 && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory) &&
+           high + PyDataType_ELSIZE((PyArray_Descr *)of[3]) <= PyArray_NBYTES((PyArrayObject *)memory);
+    if (!fits || PyDataType_REFCHK((PyArray_Descr *)of[3])) {
+        return NULL;
+    }
+    Py_INCREF(of[3]);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)of[3], ndim, shape, strides,
+                                          PyArray_BYTES((PyArrayObject *)memory) + offset,
+                                          PyArray_FLAGS((PyArrayObject *)memory) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view != NULL && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(memory)) < 0) {
+        Py_CLEAR(view);
+    }
+    PyObject *seen = view == NULL ? NULL : PyTuple_Pack(2, memory, view);
+    Py_XDECREF(view);
+    if (seen == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    Py_XSETREF(x->seen, seen);
+    return view;
+}
+
 /* What a managed array shows of computed memory, new; NULL without an error if it is none. */
 PyObject *
 shown_of(Handle *x, PyObject *memory)
 {
     PyObject *whole = NULL, *seen = x->seen;
-    if (seen != NULL && PyTuple_CheckExact(seen)) {
-        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
+    if (seen != NULL && PyTuple_CheckExact(seen) && PyTuple_GET_ITEM(seen, 0) == memory) {
+        whole = PyTuple_GET_ITEM(seen, 1);
+    }
+    else if (x->place != NULL && x->place != Py_None) {
+        whole = shown_by_geometry(x, memory);
     }
     else if (x->place == Py_None) {
         whole = memory;

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import dnumpy
 from dnumpy.api.array import concrete, wrap
+from tests.comparison import assert_same
 from tests.programs import Program, check, same
 from tests.strategies import arrays, filled_shapes
 
