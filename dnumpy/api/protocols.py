@@ -147,6 +147,8 @@ def _numpy_dtype(_self: ndarray) -> Any:
 
 
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
+    if self._np is not None:
+        return self._np.__dlpack__(**kwargs)
     found = places.resident(self)
     if found is None or kwargs.get("dl_device") == np.empty(0).__dlpack_device__():
         return exported(self).__dlpack__(**kwargs)
@@ -155,6 +157,8 @@ def _dlpack(self: ndarray, **kwargs: Any) -> Any:
 
 
 def _dlpack_device(self: ndarray) -> Any:
+    if self._np is not None:
+        return self._np.__dlpack_device__()
     found = places.resident(self)
     return np.empty(0).__dlpack_device__() if found is None else found.__dlpack_device__()
 

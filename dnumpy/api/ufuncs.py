@@ -115,8 +115,11 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
             if r is not None:
                 return r
         elif kwargs:
+            out = kwargs.get("out")
+            if type(out) is tuple and len(out) == 1:
+                kwargs["out"] = out = out[0]
             if self._into_small(a, others, **kwargs):
-                return kwargs["out"]
+                return out
         elif not others:
             r = self._np(a)
             if type(r) is _np_array:

@@ -49,6 +49,13 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
             if (IS_NUMPYS(args[k]) && is_small(r) && root_of(r) == root_of(args[k])) {
                 return new_handle(r, NULL); /* another name for memory of the program's */
             }
+            if (IS_ARRAY(args[k]) && small_of(args[k]) == NULL) {
+                PyObject *ours = shown_again(args[k], given[k], r);
+                if (ours != NULL || PyErr_Occurred()) {
+                    Py_DECREF(r);
+                    return ours;
+                }
+            }
             if (!IS_ARRAY(args[k]) || small_of(args[k]) != given[k]) {
                 continue;
             }
@@ -199,7 +206,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     if (*done == 1) {
         double started = site == NULL ? 0 : seconds_now();
-        if (self->many != Py_None) {
+        int few = self->grows == LOOKS && count > 1 && is_few(given[1]); /* which NumPy finds soon */
+        if (self->many != Py_None && !few) {
             r = of_many(self->many, given, count, kwnames);
         }
         if (r == NULL && !PyErr_Occurred() && self->direct != NULL && site == NULL && self->kind != WRITING) {

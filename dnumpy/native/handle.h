@@ -268,6 +268,7 @@ int take_numbers(PyObject *tuple, npy_intp *numbers, Py_ssize_t most);
 PyObject *placed_over(PyObject *place, PyArrayObject *memory); /* new; NULL without an error of others */
 PyObject *reshaped_view(PyObject *x, PyObject *const *shape, Py_ssize_t count); /* x: managed */
 int take_shape(PyObject *const *args, Py_ssize_t count, npy_intp *shape, npy_intp size); /* sooner.c */
+PyObject *shown_again(PyObject *x, PyObject *given, PyObject *r);
 PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count,
                            PyObject *kwnames);

@@ -247,6 +247,14 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return own_call(callable, args, nargsf, kwnames);
 }
 
+/* Say whether an argument of `ufunc.reduce` is what it writes to. */
+static int
+is_out(Py_ssize_t k, Py_ssize_t count, PyObject *kwnames)
+{
+    return k < count ? k == 4
+                     : PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k - count), "out") == 0;
+}
+
 /* What NumPy's method of a ufunc or a random stream made of plain values and small arrays. */
 static PyObject *
 called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
@@ -261,6 +269,9 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
         if (given[k] == NULL && k == 1 && self->managed != NOT_SHORT && IS_ARRAY(args[1])) {
             given[k] = peek(args[1]); /* which it only reads */
         }
+        if (given[k] == NULL && self->managed != NOT_SHORT && IS_ARRAY(args[k]) && is_out(k, count, kwnames)) {
+            given[k] = Py_XNewRef(small_of(args[k]));
+        }
         if (given[k] == NULL) {
             break;
         }
@@ -268,7 +279,7 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
     if (k == total && !(self->marked && count == 3 && paired_bytes(given[1], given[2]) > 0)) {
         *done = 1;
         r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
-        r = given_back(r, args, given, count);
+        r = given_back(r, args, given, total);
     }
     while (k-- > 0) {
         Py_DECREF(given[k]);

@@ -444,7 +444,15 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
         return r;
     }
     Py_XDECREF(memory);
-    if (a == NULL && op->loop != NULL && (IS_ARRAY(y) || is_immediate(y))) {
+    if (a == NULL && (IS_ARRAY(y) || is_immediate(y)) && (a = peek(x)) != NULL) { /* a small view */
+        b = IS_ARRAY(y) ? at_hand(y) : Py_NewRef(y);
+        if (b == NULL) {
+            Py_CLEAR(a);
+        }
+    }
+    if (a != NULL && small_of(x) == NULL) {
+    }
+    else if (a == NULL && op->loop != NULL && (IS_ARRAY(y) || is_immediate(y))) {
         a = lying_here(x);
         b = a == NULL ? NULL : lying_here(y);
         site = b == NULL ? NULL : turn_on(op->loop, a, b);

@@ -136,12 +136,16 @@ of_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         PyObject *name = k < count ? NULL : PyTuple_GET_ITEM(kwnames, k - count);
         int is_out = (k >= read && k < count) || (name != NULL && name == intern(&out_name, "out"));
         is_out = is_out && args[k] != Py_None;
-        given[k] = given_as(args[k], name, is_out);
+        PyObject *arg = args[k];
+        if (is_out && name != NULL && PyTuple_CheckExact(arg) && PyTuple_GET_SIZE(arg) == 1) {
+            arg = PyTuple_GET_ITEM(arg, 0);
+        }
+        given[k] = given_as(arg, name, is_out);
         if (given[k] == NULL) {
             break;
         }
         outs += is_out;
-        out = is_out ? args[k] : out;
+        out = is_out ? arg : out;
     }
     int fits = read > 0 && count >= read && k == total &&
                (outs == 0 || (outs == 1 && ((PyUFuncObject *)self->np)->nout == 1));
