@@ -17,6 +17,7 @@ from dnumpy.api.array import (
     geometry_of,
     managed,
     ndarray,
+    runs_at_once,
     small,
     wrap,
 )
@@ -101,6 +102,28 @@ def settle() -> None:
     loans = waiting.get(get_ident())
     if loans is not None and not loans.busy:
         loans.settled(None)
+
+
+def is_kin(x: Any) -> bool:
+    """Say whether this is a small array of a class derived from NumPy's, which may have it as it is.
+
+    Such a class (of masked arrays, say) says how its arrays are computed with by NumPy's protocols
+    of results alone; and nothing waits over its memory.
+    """
+    kind = type(x)
+    kin = _kin.get(kind)
+    if kin is None:
+        if len(_kin) >= _MOST_KIN:
+            _kin.clear()
+        kin = _kin[kind] = kind is not _np_array and issubclass(kind, _np_array) and all(
+            getattr(kind, name) is getattr(_np_array, name)
+            for name in ("__array_ufunc__", "__array_function__")
+        )
+    return kin and not waiting and runs_at_once(x.size, x.itemsize) and not x.dtype.hasobject
+
+
+_kin: dict[type, bool] = {}
+_MOST_KIN = 64
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

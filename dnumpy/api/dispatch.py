@@ -178,7 +178,8 @@ def _quick(
 def _given_back(r: Any, args: tuple[Any, ...]) -> Any:
     """Return a result of small arrays as ours."""
     if type(r) is not _np_array:
-        return r if type(r) in calls.PLAIN else calls.wrap_result(r, args)
+        kept = type(r) in calls.PLAIN or calls.is_kin(r)
+        return r if kept else calls.wrap_result(r, args)
     if r.base is not None or getrefcount(r) > _FRESH:  # it may be one of the operands
         return calls.wrap_result(r, args)
     return wrap(r)
@@ -240,7 +241,7 @@ def _small_values(args: tuple[Any, ...], wrapped: Any) -> list[Any] | None:
         elif kind is list or kind is tuple:
             value = _small_sequence(a)
         else:
-            return None
+            value = a if calls.is_kin(a) else None
         if value is None:
             return None
         plain.append(value)

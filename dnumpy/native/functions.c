@@ -83,7 +83,7 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
             return views;
         }
     }
-    else if (holds_type(world.plain, r)) {
+    else if (holds_type(world.plain, r) || is_kin(r)) {
         return r;
     }
     return wrapped(r, args, count);

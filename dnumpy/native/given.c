@@ -43,6 +43,21 @@ is_at_once(PyObject *x)
            told.buffer_type != NULL && PyDict_GET_SIZE(told.lent) == 0;
 }
 
+/* Say whether this is a small array of a class derived from NumPy's that it may have as it is, as
+   api/calls.py's `is_kin`. */
+int
+is_kin(PyObject *x)
+{
+    static PyObject *ufunc_name, *function_name;
+    if (!PyArray_Check(x) || PyArray_CheckExact(x) || !runs_at_once(x) || told.buffer_type == NULL ||
+        PyDict_GET_SIZE(told.lent) != 0 || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)x))) {
+        return 0;
+    }
+    PyObject *own = intern(&ufunc_name, "__array_ufunc__"), *of = intern(&function_name, "__array_function__");
+    return _PyType_Lookup(Py_TYPE(x), own) == _PyType_Lookup(&PyArray_Type, own) &&
+           _PyType_Lookup(Py_TYPE(x), of) == _PyType_Lookup(&PyArray_Type, of);
+}
+
 /* What NumPy is given for an element of a list beside arrays: one, a number, or a few of them. */
 static PyObject *
 small_element(Function *self, PyObject *x)
@@ -51,7 +66,7 @@ small_element(Function *self, PyObject *x)
         PyObject *np = Py_XNewRef(small_of(x));
         return np == NULL && takes_large(self) ? lying_here(x) : np;
     }
-    if (is_at_once(x)) {
+    if (is_at_once(x) || is_kin(x)) {
         return Py_NewRef(x);
     }
     int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
@@ -81,7 +96,7 @@ small_sequence(Function *self, PyObject *sequence)
     if (!holds_arrays(elements, count)) {
         int numpys = 0; /* beside which there may be one of ours anywhere */
         for (Py_ssize_t k = 0; k < count && (k < LOOKED_AT || numpys); k++) {
-            int is_numpys = is_at_once(elements[k]);
+            int is_numpys = is_at_once(elements[k]) || is_kin(elements[k]);
             if (!is_numpys && numbers_in(elements[k], 1) < 0 &&
                 !holds_type(self->as_are, elements[k])) {
                 return NULL;
@@ -162,7 +177,8 @@ given_for(Function *self, PyObject *x, int may_be_seen)
     if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
         return small_sequence(self, x);
     }
-    return holds_type(self->as_are, x) ? Py_NewRef(x) : NULL;
+    int is_read = holds_type(self->as_are, x) || (self->kind != WRITING && is_kin(x));
+    return is_read ? Py_NewRef(x) : NULL;
 }
 
 /* The same for an argument by name: also an array to write to, which `*out` is then. */

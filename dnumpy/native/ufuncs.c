@@ -79,7 +79,7 @@ given_as(PyObject *x, PyObject *name, int is_out)
         return Py_XNewRef(IS_ARRAY(x) ? small_of(x) : is_at_once(x) ? x : NULL);
     }
     if (name == NULL || name == intern(&where_name, "where")) {
-        return IS_NUMPYS(x) && !is_at_once(x) ? NULL : at_hand(x);
+        return IS_NUMPYS(x) && !is_at_once(x) ? NULL : name == NULL && is_kin(x) ? Py_NewRef(x) : at_hand(x);
     }
     return is_how(x) ? Py_NewRef(x) : NULL;
 }
@@ -201,6 +201,11 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         }
         if (r == NULL && !PyErr_Occurred() && ours) {
             r = record_now(self->row, args[0], y);
+        }
+        if (r == NULL && !PyErr_Occurred() && world.array_type != NULL &&
+            (is_kin(args[0]) || (y != NULL && is_kin(y)))) {
+            int done = 0;
+            r = of_small(self, args, count, NULL, &done);
         }
         if (r != NULL || PyErr_Occurred()) {
             return r;
