@@ -12,7 +12,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, creation
-from dnumpy.api.array import from_expr, ndarray
+from dnumpy.api.array import exported, from_expr, ndarray
 from dnumpy.expr.expr import leaf
 from dnumpy.runtime import gpus
 from dnumpy.runtime.chunked import Chunked, Part, Source
@@ -118,8 +118,10 @@ def _here(x: Any, nodes: Devices) -> np.ndarray:
 
 def from_dlpack(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.from_dlpack``; what lies on a GPU stays there, and is not copied unless asked."""
-    if len(args) == 1 and not kwargs and type(args[0]) is ndarray and args[0]._np is not None:
-        return calls.wrap_result(np.from_dlpack(args[0]._np))
+    if len(args) == 1 and not kwargs and type(args[0]) is ndarray:
+        (x,) = args
+        if x._np is not None or resident(x) is None:
+            return calls.wrap_result(np.from_dlpack(exported(x)))
     stays = len(args) == 1 and not kwargs.keys() - _ASKED and kwargs.get("device") is None
     if not stays or not _lies_on_a_gpu(args[0]):
         return calls.run(np.from_dlpack, args, kwargs)

@@ -445,7 +445,8 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
     }
     Py_XDECREF(memory);
     if (a == NULL && (IS_ARRAY(y) || is_immediate(y)) && (a = peek(x)) != NULL) { /* a small view */
-        b = IS_ARRAY(y) ? at_hand(y) : Py_NewRef(y);
+        int begins_no_lap = PyArray_SIZE((PyArrayObject *)a) < FEW_MADE; /* as expr/laps.py has it */
+        b = !begins_no_lap ? NULL : IS_ARRAY(y) ? at_hand(y) : Py_NewRef(y);
         if (b == NULL) {
             Py_CLEAR(a);
         }
