@@ -8,6 +8,7 @@
 
 #define MOST_LISTED 256
 #define MOST_AXES 8
+#define MOST_NAMED 256
 
 /* A shape given as an integer or as a tuple of them; -1 of others, or where that is not small. */
 static int
@@ -30,6 +31,52 @@ take_extents(PyObject *x, npy_intp *shape)
     return (int)axes;
 }
 
+/* Say whether a dtype is the one that all arrays of its type have, with nothing said beside. */
+static int
+is_plain_dtype(PyArray_Descr *dtype)
+{
+    PyArray_Descr *plain = PyArray_DescrFromType(dtype->type_num);
+    Py_XDECREF(plain); /* which lives as long as NumPy */
+    return plain == dtype;
+}
+
+/* The type of numbers that a class, a name or a dtype stands for; -1 of others. */
+static int
+type_named(PyObject *x)
+{
+    static PyObject *known; /* classes and names: what they stand for does not change */
+    if (PyArray_DescrCheck(x)) {
+        PyArray_Descr *dtype = (PyArray_Descr *)x;
+        return strchr("biufc", dtype->kind) != NULL && is_plain_dtype(dtype) ? dtype->type_num : -1;
+    }
+    if ((!PyType_Check(x) && !PyUnicode_CheckExact(x)) || (known == NULL && (known = PyDict_New()) == NULL)) {
+        PyErr_Clear();
+        return -1;
+    }
+    PyObject *found = PyDict_GetItemWithError(known, x);
+    if (found != NULL || PyErr_Occurred()) {
+        PyErr_Clear(); /* of a class whose hash raises, which NumPy meets again */
+        return found == NULL ? -1 : (int)PyLong_AsLong(found);
+    }
+    int is_numbers = PyUnicode_CheckExact(x) || x == (PyObject *)&PyFloat_Type || x == (PyObject *)&PyLong_Type ||
+                     x == (PyObject *)&PyBool_Type || x == (PyObject *)&PyComplex_Type ||
+                     PyType_IsSubtype((PyTypeObject *)x, &PyNumberArrType_Type) ||
+                     x == (PyObject *)&PyBoolArrType_Type;
+    PyArray_Descr *dtype = NULL;
+    if (!is_numbers || PyDict_GET_SIZE(known) >= MOST_NAMED || PyArray_DescrConverter(x, &dtype) != NPY_SUCCEED) {
+        PyErr_Clear(); /* NumPy says so itself, or warns, each time */
+        return -1;
+    }
+    int type = strchr("biufc", dtype->kind) != NULL && is_plain_dtype(dtype) ? dtype->type_num : -1;
+    Py_DECREF(dtype);
+    PyObject *number = type < 0 ? NULL : PyLong_FromLong(type);
+    if (number != NULL && PyDict_SetItem(known, x, number) < 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(number);
+    return type;
+}
+
 /* The type that is asked for, after the shape or as `dtype`: -1 where NumPy has to look. */
 static int
 type_asked_for(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, Py_ssize_t before)
@@ -50,10 +97,7 @@ type_asked_for(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, Py_ss
     if (x == (PyObject *)&PyLong_Type) {
         return NPY_INTP; /* NumPy's usual integer since 2.0 */
     }
-    if (x == (PyObject *)&PyBool_Type || x == (PyObject *)&PyBoolArrType_Type) {
-        return NPY_BOOL;
-    }
-    return x == (PyObject *)&PyFloatArrType_Type ? NPY_FLOAT : x == Py_None ? NPY_DOUBLE : -1;
+    return x == Py_None ? NPY_DOUBLE : type_named(x);
 }
 
 static PyObject *
@@ -218,7 +262,12 @@ write_numbers(void *to, PyObject *const *items, Py_ssize_t count, int type)
 {
     for (Py_ssize_t k = 0; k < count; k++) {
         if (type == NPY_DOUBLE) {
-            ((double *)to)[k] = PyFloat_AS_DOUBLE(items[k]);
+            double value = PyFloat_AsDouble(items[k]);
+            if (value == -1 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return 0;
+            }
+            ((double *)to)[k] = value;
             continue;
         }
         npy_intp whole = PyLong_AsSsize_t(items[k]);
@@ -231,9 +280,10 @@ write_numbers(void *to, PyObject *const *items, Py_ssize_t count, int type)
     return 1;
 }
 
-/* What a list of numbers, or of such lists, is as an array, new; NULL without an error of others. */
+/* What a list of numbers, or of such lists, is as an array, new, of a type that holds them all, or of
+   their own, -1; NULL without an error of others. */
 static PyObject *
-of_numbers(PyObject *x)
+of_numbers(PyObject *x, int asked)
 {
     int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
     Py_ssize_t rows = is_sequence ? PySequence_Fast_GET_SIZE(x) : 0;
@@ -253,9 +303,10 @@ of_numbers(PyObject *x)
             return NULL;
         }
     }
-    if (type < 0 || rows * shape[1] > MOST_MADE) {
+    if (type < 0 || rows * shape[1] > MOST_MADE || (asked >= 0 && asked != type && asked != NPY_DOUBLE)) {
         return NULL;
     }
+    type = asked < 0 ? type : asked;
     PyObject *made = of_type(type, nested ? 2 : 1, shape);
     char *to = made == NULL ? NULL : PyArray_BYTES((PyArrayObject *)made);
     for (Py_ssize_t k = 0; made != NULL && k < (nested ? rows : 1); k++) {
@@ -274,15 +325,6 @@ listed_array(PyObject *x)
 {
     PyObject *np = IS_ARRAY(x) ? ((Handle *)x)->np : is_at_once(x) ? x : NULL;
     return np != NULL && IS_NUMPYS(np) ? (PyArrayObject *)np : NULL;
-}
-
-/* Say whether a dtype is the one that all arrays of its type have, with nothing said beside. */
-static int
-is_plain_dtype(PyArray_Descr *dtype)
-{
-    PyArray_Descr *plain = PyArray_DescrFromType(dtype->type_num);
-    Py_XDECREF(plain); /* which lives as long as NumPy */
-    return plain == dtype;
 }
 
 /* What a list of arrays of one shape and dtype is as an array, new; NULL without an error of others. */
@@ -317,13 +359,46 @@ of_arrays_alike(PyObject *x)
     return made;
 }
 
+/* The array without axes that a number is, new; NULL without an error where NumPy has to look. */
+static PyObject *
+of_number(PyObject *x, int asked)
+{
+    int type = PyFloat_CheckExact(x) ? NPY_DOUBLE : NPY_INTP;
+    if (asked >= 0 && asked != type && asked != NPY_DOUBLE) {
+        return NULL;
+    }
+    type = asked < 0 ? type : asked;
+    PyObject *made = of_type(type, 0, NULL);
+    if (made != NULL && !write_numbers(PyArray_DATA((PyArrayObject *)made), &x, 1, type)) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
 static PyObject *
 array_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    if (count != 1 || kwnames != NULL) {
+    int asked = count == 1 && kwnames == NULL ? -1 : type_asked_for(args, count, kwnames, 1);
+    PyObject *x = count > 0 ? args[0] : NULL, *np;
+    if (asked >= 0 && args[1] == Py_None) { /* that of the numbers, then */
         return NULL;
     }
-    PyObject *made = of_numbers(args[0]);
+    if (x == NULL || (asked < 0 && (count != 1 || kwnames != NULL))) {
+        return NULL;
+    }
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x)) {
+        return of_number(x, asked);
+    }
+    if (IS_ARRAY(x)) {
+        np = ((Handle *)x)->np;
+        int is_copied = asked < 0 && np != NULL && IS_NUMPYS(np) && PyArray_SIZE((PyArrayObject *)np) <= MOST_MADE &&
+                        !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)np));
+        return is_copied ? PyArray_NewCopy((PyArrayObject *)np, NPY_KEEPORDER) : NULL;
+    }
+    PyObject *made = of_numbers(x, asked);
+    if (asked >= 0) {
+        return made;
+    }
     return made != NULL || PyErr_Occurred() ? made : of_arrays_alike(args[0]);
 }
 
