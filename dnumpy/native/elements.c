@@ -149,3 +149,18 @@ nb_bool(PyObject *x)
     Py_XDECREF(r);
     return found;
 }
+
+/* Say whether a key may name a field of a small array, which holds no objects. */
+int
+is_name_in(PyObject *a, PyObject *key)
+{
+    return PyUnicode_CheckExact(key) && IS_NUMPYS(a) && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)a));
+}
+
+/* A field of a small array, as ours, new; NULL without an error where Python has to look. */
+PyObject *
+named_field(PyObject *x, PyObject *a, PyObject *key)
+{
+    PyObject *r = is_name_in(a, key) ? PyObject_GetItem(a, key) : NULL;
+    return r == NULL || !IS_NUMPYS(r) ? r : new_handle(r, x);
+}

@@ -291,6 +291,8 @@ PyObject *run_staged(PyObject *module, PyObject *args); /* see staged.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
 int is_few(PyObject *keys);
 int is_kin(PyObject *x); /* see given.c */
+int is_name_in(PyObject *a, PyObject *key); /* see elements.c */
+PyObject *named_field(PyObject *x, PyObject *a, PyObject *key);
 int is_numbers(PyObject *x);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see counts.c */

@@ -463,7 +463,8 @@ mp_subscript(PyObject *x, PyObject *key)
             int is_view = plain == key && !PyList_CheckExact(key) && !IS_NUMPYS(key);
             return new_handle(r, is_view ? x : NULL);
         }
-        PyObject *found = picked(x, key); /* a little table, and a large index into it */
+        PyObject *found = PyUnicode_CheckExact(key) ? named_field(x, a, key)
+                                                    : picked(x, key); /* by a large index */
         if (found != NULL || PyErr_Occurred()) {
             return found;
         }
@@ -490,7 +491,7 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
             PyArray_DESCR((PyArrayObject *)a)->kind != 'O') {
             plain = small_of(value);
         }
-        if (LIKELY(plain != NULL && is_basic(key))) {
+        if (LIKELY(plain != NULL && (is_basic(key) || is_name_in(a, key)))) {
             return put_item(a, key, plain);
         }
         PyObject *index = plain == NULL ? NULL : plain_key(key);
