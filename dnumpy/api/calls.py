@@ -105,7 +105,7 @@ def settle() -> None:
 
 
 def is_kin(x: Any) -> bool:
-    """Say whether this is a small array of a class derived from NumPy's, which may have it as it is.
+    """Say whether NumPy may have a small array of a class derived from its own as it is.
 
     Such a class (of masked arrays, say) says how its arrays are computed with by NumPy's protocols
     of results alone; and nothing waits over its memory.
@@ -115,9 +115,13 @@ def is_kin(x: Any) -> bool:
     if kin is None:
         if len(_kin) >= _MOST_KIN:
             _kin.clear()
-        kin = _kin[kind] = kind is not _np_array and issubclass(kind, _np_array) and all(
-            getattr(kind, name) is getattr(_np_array, name)
-            for name in ("__array_ufunc__", "__array_function__")
+        kin = _kin[kind] = (
+            kind is not _np_array
+            and issubclass(kind, _np_array)
+            and all(
+                getattr(kind, name) is getattr(_np_array, name)
+                for name in ("__array_ufunc__", "__array_function__")
+            )
         )
     return kin and not waiting and runs_at_once(x.size, x.itemsize) and not x.dtype.hasobject
 

@@ -386,8 +386,16 @@ def _repeats_along_rows(base: Expr | Const, exponent: Expr | Const) -> bool:
     return base.ndim > 0 and base.shape[-1] > 1 and exponent.shape[-1] == 1
 
 
+def _is_numpys_power(wrapped: np.ufunc, exponent: Any, operands: list[Any]) -> bool:
+    """Say whether only NumPy's iterator, or its loop, knows what comes of a power."""
+    raises = wrapped is np.power and _may_raise(*operands)
+    return raises or _repeats_along_rows(*operands) or _is_spread(exponent)
+
+
 def _is_spread(exponent: Any) -> bool:
-    return isinstance(exponent, np.ndarray | ndarray) and 0 in exponent.strides
+    """Say whether an exponent is an array whose elements are met more than once."""
+    is_array = isinstance(exponent, np.ndarray | ndarray)
+    return is_array and 0 in exponent.strides
 
 
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -421,9 +429,7 @@ def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, An
     args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [element_operand(x) for x in placed]
-    if wrapped is np.power and _may_raise(*operands):
-        raise Unmanaged
-    if wrapped in _POWERS and (_repeats_along_rows(*operands) or _is_spread(args[1])):
+    if wrapped in _POWERS and _is_numpys_power(wrapped, args[1], operands):
         raise Unmanaged
     wrapped = _as_accurate_as_asked(wrapped, operands, kwargs)
     if outs is None:

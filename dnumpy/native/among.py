@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dnumpy import native
 
 _KINDS = frozenset("biuf")
+_FLOATS, _WHOLES, _UNSIGNED = map(np.dtype, (np.float64, np.int64, np.uint64))
 
 
-def _common(values: np.dtype, members: np.dtype) -> Any:
+def _common(values: np.dtype, members: np.dtype) -> np.dtype | None:
     """Return the dtype in which both are told apart as NumPy does; None where that is NumPy's."""
     kinds = values.kind + members.kind
     if not _KINDS.issuperset(kinds) or not (values.isnative and members.isnative):
         return None
     if "f" in kinds:
         narrow = any(x.kind == "f" and x.itemsize not in (4, 8) for x in (values, members))
-        return None if narrow else np.float64
+        return None if narrow else _FLOATS
     if any(x.kind == "u" and x.itemsize == 8 for x in (values, members)):
-        return None if "i" in kinds else np.uint64
-    return np.int64
+        return None if "i" in kinds else _UNSIGNED
+    return _WHOLES
 
 
 def among(
@@ -57,7 +56,7 @@ def among(
     if not values.size:
         return found
     told = np.ascontiguousarray(members, common).reshape(-1)
-    if common is np.float64:
+    if common is _FLOATS:
         told = told[told == told]  # what is no number is equal to none  # noqa: PLR0124
         if values.dtype.kind != "f":
             values = values.astype(np.float64)

@@ -410,7 +410,9 @@ def test_only_pairs_have_an_outer(name: str) -> None:
         getattr(dnumpy, name).outer(dnumpy.asarray(x), dnumpy.asarray(x))
 
 
-@pytest.mark.parametrize("shape", [(2000, 200), (100_000, 5), (30, 10_000), (2, 300_000), (400_000,)])
+@pytest.mark.parametrize(
+    "shape", [(2000, 200), (100_000, 5), (30, 10_000), (2, 300_000), (400_000,)]
+)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", ["power", "float_power"])
 def test_an_exponent_for_each_row_takes_roots_where_numpys_does(

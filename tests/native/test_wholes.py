@@ -78,3 +78,50 @@ def test_numbers_whose_sum_no_float_holds_have_numpys_mean():
     assert native.FASTER["mean"](x) == x.mean()
     x[0] = -(2**63)
     assert native.FASTER["mean"](x) == x.mean()
+
+
+LAID = {
+    "rows": lambda x: x,
+    "columns": np.asfortranarray,
+    "turned": lambda x: x.T,
+    "every other": lambda x: x[::2],
+}
+SHAPES = [
+    (7,), (3, 4), (40, 30), (1000, 3), (3, 1000), (30_000, 3), (70, 2500), (1200, 1000),
+    (2000, 1025), (5, 6, 7), (64, 64, 3), (3, 500, 400), (2, 3, 4, 5), (1, 5000), (5000, 1),
+]  # fmt: skip
+
+
+@pytest.mark.modeless("NumPy's arrays are given to it")
+@settings(deadline=None, max_examples=300)
+@given(
+    st.data(),
+    st.sampled_from((*DTYPES, "i1", "u2")),
+    st.sampled_from(("sum", "mean", "max", "min", "any", "all")),
+    st.sampled_from(SHAPES),
+    st.sampled_from(sorted(LAID)),
+    st.integers(1, 64),
+    st.integers(0, 9),
+)
+def test_so_are_those_along_axes(data, dtype, name, shape, layout, bits, seed):
+    x = LAID[layout](numbers(dtype, int(np.prod(shape)), bits, seed).reshape(shape))
+    some = [tuple(range(k, n)) for n in range(1, x.ndim + 1) for k in range(n)]
+    axes = [None, *range(-x.ndim, x.ndim), *some, (-1,), (0, -1) if x.ndim > 1 else None, ()]
+    how = {"axis": data.draw(st.sampled_from(axes)), "keepdims": data.draw(st.booleans())}
+    expected = getattr(x, name)(**how)
+    for ours in (native.FASTER_OF_ARRAYS[name], native.FASTER[name]):
+        found = ours(x, **how)
+        assert type(found) is type(expected)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u1", "?", "i8"])
+def test_a_reduction_by_the_ufunc_is_the_sum(dtype):
+    theirs = numbers(dtype, 900_000, 6, 5).reshape(900, 1000)
+    x = dnumpy.asarray(theirs.copy())
+    for _ in range(ROUNDS):
+        for axis in ({}, {"axis": 1}, {"axis": None}, {"axis": (0, 1)}):
+            np.testing.assert_array_equal(np.asarray(x.mean(**axis)), theirs.mean(**axis))
+            found = np.asarray(dnumpy.add.reduce(x, **axis))
+            np.testing.assert_array_equal(found, np.add.reduce(theirs, **axis), strict=True)
