@@ -107,6 +107,7 @@ def test_one_that_answers_for_itself_is_asked():
     assert dnumpy.add(dnumpy.ones(3), x)[0] == "spoken"
 
 
+@pytest.mark.modeless("what is small is told by a setting")
 def test_large_ones_and_those_of_objects_are_looked_at():
     assert calls.is_kin(np.ma.zeros(3))
     assert not calls.is_kin(np.zeros(3))

@@ -32,7 +32,7 @@ def test_a_new_array_of_either_order_is_held_as_it_lies(order: str) -> None:
     held[5, 6] = theirs[5, 6] = 7
     held[:, 4] = theirs[:, 4] = 8
     np.testing.assert_array_equal(np.asarray(view), seen)
-    np.testing.assert_array_equal(np.asarray(held.T @ held), theirs.T @ theirs)
+    np.testing.assert_allclose(np.asarray(held.T @ held), theirs.T @ theirs, rtol=1e-13)
     np.testing.assert_allclose(held.sum(), theirs.sum(), rtol=1e-13)
 
 
