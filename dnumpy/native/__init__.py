@@ -16,9 +16,10 @@ of a shape or of numbers (``made.c``, large ones ``blank.c``), and functions tha
 Python (``sooner.c``: roll, clip, stack) are done here too. What is not plain is NumPy's.
 
 Where NumPy takes most of its time to come to its loop (sums, means, deviations, comparisons within
-a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``; extrema, their places and
-truth along an axis: ``along.c``, ``firsts.c``, ``truth.c``), or its loop has each fold from memory
-(``scans.c``), the loop is here, with NumPy's bits; a fault is NumPy's to tell.
+a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``; extrema, their places, truth
+and sums of integers along an axis: ``along.c``, ``firsts.c``, ``truth.c``, ``wholes.c``), makes
+copies (``nans.c``, ``among.c``), or its loop has each fold from memory (``scans.c``), the loop is
+here, with NumPy's bits; a fault is NumPy's to tell.
 
 Elements are read and written here where every axis has a whole number (``elements.c``). NumPy's
 scalars and arrays leave operators to ours at once (``defer.c``).
@@ -373,8 +374,7 @@ if built:
 Launch: Any = _module.Launch if built else None
 lent: Any = _module.lent if built else None  # (memory, owner, writeable): an array over the same
 WHOLE: int = _module.WHOLE if built else 0  # instead of a stride's place: all rows read the same
-# what arrays over blocks of a pool have as their base
-Lease: Any = _module.Lease if built else None
+Lease: Any = _module.Lease if built else None  # the base of arrays over blocks of a pool
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
 _FASTER = (
     "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "max", "mean", "min", "std",

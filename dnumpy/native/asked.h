@@ -12,6 +12,7 @@ typedef struct {
     int has_axis, keeps; /* whether it is over one axis, and keeps that */
     Py_ssize_t axis, ddof;
     Py_ssize_t more; /* axes after that one, which it is over, too */
+    int has_type, type; /* whether a type is named that the result has, and which */
 } Asked;
 
 /* The one that is further up or down, or no number if there is one. */
@@ -54,6 +55,19 @@ is_over_all(PyArrayObject *a, const Asked *asked)
     return !asked->keeps && (!asked->has_axis || (is_first && asked->more + 1 == dimensions));
 }
 
+/* Say whether no type is named, or that which sums and means of an array have anyway. */
+static inline int
+is_usual_type(PyArrayObject *a, int what, const Asked *asked)
+{
+    int type = PyArray_TYPE(a), kind = PyArray_DESCR(a)->kind;
+    if (!asked->has_type || kind == 'f') {
+        return !asked->has_type || type == asked->type;
+    }
+    int is_wide = PyArray_ITEMSIZE(a) == 8;
+    int sums = is_wide ? type : kind == 'u' ? NPY_UINTP : NPY_INTP;
+    return (what == SUM && asked->type == sums) || (what == MEAN && asked->type == NPY_DOUBLE);
+}
+
 /* How an array that lies in blocks of lines is folded along them, by threads where it is large: see
    along.c. */
 typedef struct {
@@ -91,6 +105,7 @@ PyObject *nan_folded(PyArrayObject *a, int what, const Asked *asked);
 int fold_by(PyObject *ufunc); /* which fold a ufunc's is; -1 of others */
 /* Whether a call of `reduce`, from its array on, names no axis, so that it is the first one. */
 int names_no_axis(Py_ssize_t count, PyObject *kwnames);
+PyObject *as_measured(PyObject *x); /* see vectors.c */
 int take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked);
 
 #endif

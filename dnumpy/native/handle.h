@@ -291,6 +291,8 @@ PyObject *run_staged(PyObject *module, PyObject *args); /* see staged.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
 int is_few(PyObject *keys);
 int is_kin(PyObject *x); /* see given.c */
+/* The type of numbers that a class, a name or a dtype stands for; -1 of others: see made.c. */
+int type_named(PyObject *x);
 int is_name_in(PyObject *a, PyObject *key); /* see elements.c */
 PyObject *named_field(PyObject *x, PyObject *a, PyObject *key);
 int is_numbers(PyObject *x);

@@ -192,6 +192,9 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
         return NULL;
     }
     asked.has_axis |= of_first;
+    if (!is_usual_type(a, what, &asked)) {
+        return NULL;
+    }
     if (strchr("biu", PyArray_DESCR(a)->kind) != NULL) {
         return folded_wholes(what, a, &asked, args, count, kwnames);
     }
@@ -237,12 +240,14 @@ static PyObject *
 norm_now(PyObject *own)
 {
     PyArrayObject *a = (PyArrayObject *)own;
-    if (!IS_NUMPYS(own) || PyArray_DESCR(a)->kind != 'f' ||
+    if (!IS_NUMPYS(own) || strchr("fbiu", PyArray_DESCR(a)->kind) == NULL ||
         slot_of(world.config, world.reproducible_at) != Py_False ||
         !may_be_numpys(Py_None, PyArray_NBYTES(a))) {
         return NULL;
     }
-    return norm(NULL, &own, 1, NULL);
+    PyObject *x = as_measured(own), *found = x == NULL ? NULL : norm(NULL, &x, 1, NULL);
+    Py_XDECREF(x);
+    return found;
 }
 
 /* nansum and its like of floats that lie here: at once, as that takes one pass or two. */

@@ -40,8 +40,7 @@ is_plain_dtype(PyArray_Descr *dtype)
     return plain == dtype;
 }
 
-/* The type of numbers that a class, a name or a dtype stands for; -1 of others. */
-static int
+int
 type_named(PyObject *x)
 {
     static PyObject *known; /* classes and names: what they stand for does not change */

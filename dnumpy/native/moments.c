@@ -121,6 +121,14 @@ take_axis(PyObject *value, Asked *asked)
 }
 
 static int
+take_type(PyObject *value, Asked *asked)
+{
+    asked->has_type = value != Py_None;
+    asked->type = asked->has_type ? type_named(value) : 0;
+    return asked->type >= 0;
+}
+
+static int
 take_named(PyObject *name, PyObject *value, int what, Asked *asked)
 {
     if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
@@ -129,6 +137,9 @@ take_named(PyObject *name, PyObject *value, int what, Asked *asked)
     if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0) {
         asked->keeps = value == Py_True;
         return PyBool_Check(value);
+    }
+    if (what < LARGEST && PyUnicode_CompareWithASCIIString(name, "dtype") == 0) {
+        return take_type(value, asked);
     }
     int counts = what == VARIANCE || what == DEVIATION;
     return counts && PyUnicode_CompareWithASCIIString(name, "ddof") == 0 &&
@@ -145,13 +156,15 @@ take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what,
         return 0;
     }
     for (Py_ssize_t k = 1; k < count; k++) {
-        if (k == 1 ? !take_axis(args[k], asked) : args[k] != Py_None) {
+        int is_type = k == 2 && what < LARGEST;
+        if (k == 1 ? !take_axis(args[k], asked) : is_type ? !take_type(args[k], asked) : args[k] != Py_None) {
             return 0;
         }
     }
     for (Py_ssize_t k = 0; k < named; k++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, k);
-        int twice = count > 1 && PyUnicode_CompareWithASCIIString(name, "axis") == 0;
+        int twice = (count > 1 && PyUnicode_CompareWithASCIIString(name, "axis") == 0) ||
+                    (count > 2 && PyUnicode_CompareWithASCIIString(name, "dtype") == 0);
         if (twice || !take_named(name, args[count + k], what, asked)) {
             return 0;
         }
@@ -323,7 +336,7 @@ folded_of(PyArrayObject *a, int what, const Asked *asked)
 {
     int type = PyArray_TYPE(a);
     if (PyArray_SIZE(a) < 1 || !PyArray_ISALIGNED(a) || !PyArray_ISNOTSWAPPED(a) ||
-        !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
+        !is_usual_type(a, what, asked) || !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
         return NULL;
     }
     if (!is_over_all(a, asked)) {

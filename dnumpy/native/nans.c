@@ -355,7 +355,7 @@ nan_folded(PyArrayObject *a, int what, const Asked *asked)
     int type = PyArray_TYPE(a), over_all = is_over_all(a, asked), is_done = 0;
     Lines of = {.outer = 1, .n = PyArray_SIZE(a), .inner = 1, .axes = 0};
     if ((type != NPY_DOUBLE && type != NPY_FLOAT) || PyArray_SIZE(a) < 1 || PyArray_NDIM(a) < 1 ||
-        !PyArray_ISCARRAY_RO(a) || asked->ddof < 0 || (!over_all && (!asked->has_axis || asked->more)) ||
+        !PyArray_ISCARRAY_RO(a) || !is_usual_type(a, what, asked) || asked->ddof < 0 || (!over_all && (!asked->has_axis || asked->more)) ||
         (!over_all && !take_lines_of(&of, a, asked))) {
         return NULL;
     }

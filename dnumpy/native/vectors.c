@@ -116,19 +116,38 @@ length_of(PyArrayObject *a)
     return found;
 }
 
+/* The floats that NumPy makes of whole numbers before it measures them, new; of floats themselves. */
+PyObject *
+as_measured(PyObject *x)
+{
+    int is_whole = strchr("biu", PyArray_DESCR((PyArrayObject *)x)->kind) != NULL;
+    return is_whole ? PyArray_CastToType((PyArrayObject *)x, PyArray_DescrFromType(NPY_DOUBLE), 0)
+                    : Py_NewRef(x);
+}
+
 PyObject *
 norm(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     static PyObject *numpys;
-    int fits = count == 1 && IS_NUMPYS(args[0]);
+    int fits = count == 1 && IS_NUMPYS(args[0]) && (kwnames == NULL || PyTuple_GET_SIZE(kwnames) < MOST_ARGUMENTS);
     Asked asked = {0};
-    PyObject *found = NULL;
+    PyObject *found = NULL, *x = fits ? as_measured(args[0]) : NULL;
+    fits = x != NULL;
     if (fits && kwnames == NULL) {
-        found = length_of((PyArrayObject *)args[0]);
+        found = length_of((PyArrayObject *)x);
     }
-    else if (fits && take_asked(args, count, kwnames, SUM, &asked) && asked.has_axis && !asked.more) {
-        found = lengths_along((PyArrayObject *)args[0], &asked);
+    else if (fits && take_asked(args, count, kwnames, SUM, &asked) && asked.has_axis && !asked.more &&
+             !asked.has_type) {
+        found = lengths_along((PyArrayObject *)x, &asked);
     }
+    if (found == NULL && !PyErr_Occurred() && fits) { /* not to make floats again */
+        PyObject *given[MOST_ARGUMENTS];
+        Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+        memcpy(given, args, total * sizeof *given);
+        given[0] = x;
+        found = left_to_numpy(&numpys, "linalg", "norm", given, count, kwnames);
+    }
+    Py_XDECREF(x);
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
