@@ -6,10 +6,14 @@
 static PyObject *
 held_turned(PyObject *np)
 {
-    PyObject *memory = PyArray_Transpose((PyArrayObject *)np, NULL);
+    PyObject *memory = PyArray_Transpose((PyArrayObject *)np, NULL), *shown = NULL;
     PyObject *leaf = memory == NULL ? NULL : stored(memory);
     Handle *made = leaf == NULL ? NULL : (Handle *)holder(leaf);
-    PyObject *seen = made == NULL ? NULL : PyTuple_Pack(2, memory, np);
+    if (made != NULL) { /* a view: what has no base is taken for new where NumPy gives it back */
+        shown = PyArray_Transpose((PyArrayObject *)memory, NULL);
+    }
+    PyObject *seen = shown == NULL ? NULL : PyTuple_Pack(2, memory, shown);
+    Py_XDECREF(shown);
     Py_XDECREF(leaf);
     Py_XDECREF(memory);
     if (seen == NULL) {

@@ -26,6 +26,14 @@ def test_a_new_array_of_either_order_is_held_as_it_lies(order: str) -> None:
     assert held.flags.c_contiguous is theirs.flags.c_contiguous
     assert held.flags.writeable
     np.testing.assert_array_equal(np.asarray(held), theirs)
+    for again in (
+        dnumpy.require(held, None, [order]),
+        dnumpy.asanyarray(held, order=order),
+        dnumpy.array(held, copy=None, order=order),
+        dnumpy.asarray(held, held.dtype, order="K"),
+    ):
+        assert again is held
+    assert dnumpy.shares_memory(held.T, held)
     view, seen = held[3:, ::2], theirs[3:, ::2]
     held += 1
     theirs += 1
