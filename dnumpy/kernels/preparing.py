@@ -71,6 +71,7 @@ def prepare(record: Record, phase: Phase, *, worth: bool) -> None:
     A later process is to know that there is some for the ``phase``.
     """
     from dnumpy.kernels import compile as compiler
+    from dnumpy.kernels import llvm_apart
     from dnumpy.kernels.codes import machine_code
 
     started = time.perf_counter()
@@ -84,6 +85,9 @@ def prepare(record: Record, phase: Phase, *, worth: bool) -> None:
             for helper in record.helpers:
                 machine_code(helper)
             code = machine_code(record.source)
+    except llvm_apart.Unavailable:  # this process is about to end, which is nothing to warn of
+        record.state = "tiled"
+        return
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

@@ -77,6 +77,12 @@ def test_a_program_that_ends_while_kernels_compile_is_silent(tmp_path, apart):
         assert said(_BEGIN % apart, tmp_path / str(k)) == ("", "")
 
 
+def test_a_program_that_takes_long_to_end_is_silent_about_what_it_compiled(tmp_path):
+    # what is registered first runs last: the threads see that the compiler is gone meanwhile
+    slow = "import atexit, time\natexit.register(time.sleep, 0.5)\n"
+    assert said(slow + _BEGIN % True, tmp_path) == ("", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_child_that_is_forked_while_kernels_compile_compiles_too(tmp_path, apart):
