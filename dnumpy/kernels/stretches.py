@@ -18,7 +18,7 @@ from dnumpy.kernels.flags import fault_words, tells_faults
 from dnumpy.kernels.loops import inner_loop, resolved
 from dnumpy.kernels.steps import is_plain
 from dnumpy.ops.families import Elementwise, Movement
-from dnumpy.ops.table import CAST, CHOSEN, WHERE
+from dnumpy.ops.table import CAST, CHOSEN, FULL, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase, Step
 
 _MOST_OPERANDS = 4  # the result is one
-_NUMBERS = 9  # of a record: loop, data, count, slots, which steps matter, whether it stops
+NO_MASK = -1  # of a record
+_NUMBERS = 10  # of a record: loop, data, count, slots, which steps matter, if it stops, mask
 _KINDS = "biufc"
 # classes of loops whose bits do not depend on how far apart their operands' elements lie; those
 # of FORWARDS do where some lie backwards, of which NumPy's ufuncs make the other way round
@@ -40,11 +41,22 @@ class Untold(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Cell(NamedTuple):
-    """A constant in memory, in the dtype of its loop; cast ``unsafe`` where ``where`` reads it."""
+    """A constant in memory, in the dtype of its loop; cast ``unsafe`` where ``where`` reads it.
+
+    It is an input's, or a ``value`` where there is no input ``given``.
+    """
 
     given: int
     dtype: np.dtype
     unsafe: bool
+    value: Any = None
+
+    def in_memory(self, values: Sequence[Any]) -> np.ndarray:
+        """Return it; raises OverflowError where the dtype cannot hold it."""
+        value = self.value if self.given < 0 else values[self.given]
+        if self.unsafe or isinstance(value, np.generic | np.ndarray):
+            return np.asarray(value).astype(self.dtype, casting="unsafe")
+        return np.array(value, self.dtype)
 
 
 class Stretch(NamedTuple):
@@ -71,16 +83,9 @@ class Stretches(NamedTuple):
         """Return the constants in memory; raises Untold where a dtype cannot hold one as it is."""
         try:
             with np.errstate(all="raise", under="ignore"):
-                return [cell_of(values[cell.given], cell) for cell in self.cells]
+                return [cell.in_memory(values) for cell in self.cells]
         except (OverflowError, FloatingPointError) as error:
             raise Untold from error
-
-
-def cell_of(value: Any, cell: Cell) -> np.ndarray:
-    """Return a constant in memory; raises OverflowError where the dtype cannot hold it."""
-    if cell.unsafe or isinstance(value, np.generic | np.ndarray):
-        return np.asarray(value).astype(cell.dtype, casting="unsafe")
-    return np.array(value, cell.dtype)
 
 
 def stretches_of(
@@ -159,6 +164,8 @@ class Writer:
     def record(self, slot: int, step: Step) -> list[int] | None:
         """Return the numbers of a step, None where only NumPy can run it."""
         op, args = step.op, step.args
+        if op is FULL and step.dtype.kind in _KINDS:
+            return self._fill(slot, step)
         if not isinstance(op, Elementwise) or step.dtype.kind not in _KINDS:
             return None
         chosen = stops = step.params == CHOSEN
@@ -180,7 +187,18 @@ class Writer:
                 return None
             slots.append(found)
         filled = [*slots, slot, *[0] * (_MOST_OPERANDS - 1 - len(slots))]
-        return [function, data, len(slots) + 1, *filled, _matters(op.loop), stops]
+        is_masked = chosen and self.phase.is_array(step.args[-1])
+        mask = step.args[-1] if is_masked else NO_MASK
+        return [function, data, len(slots) + 1, *filled, _matters(op.loop), stops, mask]
+
+    def _fill(self, slot: int, step: Step) -> list[int] | None:
+        """Return the numbers of what fills its result with a constant."""
+        function = self.own.get(f"{loop_code(step.dtype)} {loop_code(step.dtype)}")
+        if function is None:
+            return None
+        self.cells.append(Cell(-1, step.dtype, unsafe=False, value=step.params[0]))
+        at = self.first + len(self.phase.steps) + len(self.cells) - 1
+        return [function, 0, 2, at, slot, 0, 0, 0, 0, NO_MASK]
 
     def _kind(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self.phase.dtype_of(slot)

@@ -28,7 +28,7 @@ from dnumpy.kernels.buffers import laid_out
 from dnumpy.kernels.flags import fault_words, tells_faults
 from dnumpy.kernels.loops import inner_loop, kinds_of, product_loop
 from dnumpy.kernels.steps import view_of_tile
-from dnumpy.kernels.stretches import Cell, Writer, cell_of, loop_code
+from dnumpy.kernels.stretches import NO_MASK, Cell, Writer, loop_code
 from dnumpy.ops.families import Contraction, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
@@ -41,12 +41,13 @@ if TYPE_CHECKING:
 
 _LOOP, _FOLD, _FOLD_FROM_ZERO, _PRODUCT, _SUM = range(5)  # as native/tiles.c has them
 _SUMS = ("tiles", "columns", "chunks", "rows", "numpys rows", "middle", "within")
-_NUMBERS = 10  # of a record: its kind, and those of a stretch
+_NUMBERS = 11  # of a record: its kind, and those of a stretch
 # what an element may be folded into twice
 _IDEMPOTENT = frozenset({
     np.maximum, np.minimum, np.fmax, np.fmin, np.logical_or, np.logical_and, np.bitwise_or,
     np.bitwise_and,
 })  # fmt: skip
+SIDE_BY_SIDE = "side by side"
 _FROM_ZERO = frozenset({np.add, np.bitwise_xor, np.logical_xor})
 MISSES = 3  # runs in a row, after which none is tried
 
@@ -54,8 +55,8 @@ MISSES = 3  # runs in a row, after which none is tried
 class Folded(NamedTuple):
     """How a fold sees its operand and its result, each in a slot after all others.
 
-    The operand is seen in the ``way`` of its sum, if it is one of floats; the result has one
-    element along the ``axes``.
+    The operand is seen in the ``way`` of its sum, if it is one of floats, or has to lie ``side by
+    side``; the result has one element along the ``axes``.
     """
 
     operand: int
@@ -118,7 +119,7 @@ class _CastingWriter(Writer):
         if address is None or (given.kind == "f" and dtype.kind in "iu"):
             return None
         self.casts.append(Cast(slot, dtype, len(self.made)))
-        self.made.append([_LOOP, address, 0, 2, slot, -len(self.casts), 0, 0, 0, 0])
+        self.made.append([_LOOP, address, 0, 2, slot, -len(self.casts), 0, 0, 0, 0, NO_MASK])
         return -len(self.casts)
 
 
@@ -244,7 +245,19 @@ class _Described:
         loop = product_loop(step.dtype)
         if loop is None or len(phase.shape_of(right)) > 2:
             return None
-        return [_PRODUCT, loop.function, loop.data, 3, left, right, slot, 0, int(op.folds), 0]
+        return [
+            _PRODUCT,
+            loop.function,
+            loop.data,
+            3,
+            left,
+            right,
+            slot,
+            0,
+            int(op.folds),
+            0,
+            NO_MASK,
+        ]
 
     def _fold(self, slot: int, step: Step) -> list[int] | None:
         """Return the numbers of a fold but for its slots, and note how it sees what it has."""
@@ -260,15 +273,21 @@ class _Described:
         found = self._loop_of(ufunc, phase.dtype_of(operand), step.dtype)
         if found is None:
             return None
-        kind = _FOLD if ufunc in _IDEMPOTENT else _FOLD_FROM_ZERO
-        self.folds.append((0, Folded(operand, slot, axes, None)))
-        return [kind, *found, 2, *[0] * 6]
+        kind, way = _FOLD if ufunc in _IDEMPOTENT else _FOLD_FROM_ZERO, None
+        if step.dtype.kind == "c":  # whose loop sums in pairs, as far as it is called for
+            way = SIDE_BY_SIDE
+            if axes != tuple(range(axes[0], len(shape))):
+                return None
+        self.folds.append((0, Folded(operand, slot, axes, way)))
+        return [kind, *found, 2, *[0] * 6, NO_MASK]
 
     def _loop_of(self, ufunc: np.ufunc, given: np.dtype, dtype: np.dtype) -> tuple[int, int] | None:
         """Return the loop that folds elements in any order, and its data; None if NumPy must."""
-        if dtype.kind not in "biu" and not (dtype.char in "fd" and ufunc in _IDEMPOTENT):
+        in_order = dtype.char in "FD" and ufunc is np.add
+        extreme = dtype.char in "fd" and ufunc in _IDEMPOTENT
+        if dtype.kind not in "biu" and not extreme and not in_order:
             return None
-        if ufunc is np.add:
+        if ufunc is np.add and not in_order:
             address = self.writer.own.get(f"sum {loop_code(given)} {loop_code(dtype)}")
             return address and (address, 0)
         if given != dtype or ufunc not in _IDEMPOTENT | _FROM_ZERO:
@@ -292,7 +311,7 @@ class _Described:
             if operand is None:
                 return None
         self.folds.append((0, Folded(operand, slot, axes, way.kind)))
-        return [_SUM + _SUMS.index(way.kind), 0, 0, 2, *[0] * 6]
+        return [_SUM + _SUMS.index(way.kind), 0, 0, 2, *[0] * 6, NO_MASK]
 
 
 def _strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -368,7 +387,7 @@ class Binding:
             return True
         try:
             with np.errstate(all="raise", under="ignore"):
-                made = [cell_of(values[cell.given], cell) for cell in cells]
+                made = [cell.in_memory(values) for cell in cells]
         except (OverflowError, FloatingPointError):
             return False  # NumPy has something to tell of a constant
         self.values[self._after : self._after + len(cells)] = made
@@ -396,8 +415,8 @@ class Binding:
 
 
 def _seen(operand: np.ndarray, folded: Folded) -> np.ndarray | None:
-    if folded.way is None:
-        return operand
+    if folded.way is None or folded.way == SIDE_BY_SIDE:
+        return operand if folded.way is None or operand.flags.c_contiguous else None
     way = sums.way_of(operand.shape, operand.strides, folded.axes)
     if way is None or way.kind != folded.way:
         return None

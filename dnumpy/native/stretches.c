@@ -68,7 +68,70 @@ CASTS_OF(u8, npy_uint64)
 CASTS_OF(f4, float)
 CASTS_OF(f8, double)
 
-/* `where`: bits of both are read whatever the mask says, so that no processor has to guess. */
+/* Complex numbers: of a real one, and of each other; the imaginary part of what becomes real is dropped. */
+typedef struct {
+    float real, imag;
+} Single;
+
+typedef struct {
+    double real, imag;
+} Double;
+
+#define TO_SINGLE(x) ((Single){(float)(x), 0})
+#define TO_DOUBLE(x) ((Double){(double)(x), 0})
+#define BOTH_TO_SINGLE(x) ((Single){(float)(x).real, (float)(x).imag})
+#define BOTH_TO_DOUBLE(x) ((Double){(double)(x).real, (double)(x).imag})
+#define BOOL_TO_SINGLE(x) TO_SINGLE((x) != 0)
+#define BOOL_TO_DOUBLE(x) TO_DOUBLE((x) != 0)
+#define REAL_OF(x) (x).real
+#define IS_NOT_ZERO(x) ((x).real != 0 || (x).imag != 0)
+
+#define TO_COMPLEX(f, from) \
+    OWN_LOOP(cast_##f##_c8, from, Single, TO_SINGLE) OWN_LOOP(cast_##f##_c16, from, Double, TO_DOUBLE)
+#define FROM_COMPLEX(f, from)                                                                       \
+    OWN_LOOP(cast_##f##_c8, from, Single, BOTH_TO_SINGLE)                                           \
+    OWN_LOOP(cast_##f##_c16, from, Double, BOTH_TO_DOUBLE)                                          \
+    OWN_LOOP(cast_##f##_f4, from, float, REAL_OF) OWN_LOOP(cast_##f##_f8, from, double, REAL_OF)    \
+    OWN_LOOP(cast_##f##_b1, from, npy_bool, IS_NOT_ZERO)
+
+OWN_LOOP(cast_b1_c8, npy_bool, Single, BOOL_TO_SINGLE)
+OWN_LOOP(cast_b1_c16, npy_bool, Double, BOOL_TO_DOUBLE)
+TO_COMPLEX(i1, npy_int8)
+TO_COMPLEX(i2, npy_int16)
+TO_COMPLEX(i4, npy_int32)
+TO_COMPLEX(i8, npy_int64)
+TO_COMPLEX(u1, npy_uint8)
+TO_COMPLEX(u2, npy_uint16)
+TO_COMPLEX(u4, npy_uint32)
+TO_COMPLEX(u8, npy_uint64)
+TO_COMPLEX(f4, float)
+TO_COMPLEX(f8, double)
+FROM_COMPLEX(c8, Single)
+FROM_COMPLEX(c16, Double)
+
+#define BLOCK 256 /* elements of which a mask is looked at together */
+#define ONES 0x0101010101010101u
+
+/* Say whether the mask is true for none of some adjacent elements, 0, for all, 1, or for some, -1. */
+static int
+extent_of(const npy_bool *mask, npy_intp n)
+{
+    uint64_t any = 0, all = ONES, word;
+    npy_intp k = 0;
+    for (; k + 8 <= n; k += 8) {
+        memcpy(&word, mask + k, sizeof word);
+        any |= word;
+        all &= word;
+    }
+    for (; k < n; k++) {
+        any |= mask[k];
+        all &= mask[k] == 1 ? ONES : 0;
+    }
+    return any == 0 ? 0 : (all == ONES && any == ONES) ? 1 : -1;
+}
+
+/* `where`: bits of both are read whatever the mask says, so that no processor has to guess; but not of
+   what it says for many elements alike. */
 #define SELECT(name, type)                                                                      \
     static inline void name##_lines(const npy_bool *mask, const type *x, npy_intp a,            \
                                     const type *y, npy_intp b, type *out, npy_intp n)           \
@@ -87,7 +150,16 @@ CASTS_OF(f8, double)
         type *out = (type *)args[3];                                                            \
         int lines = steps[0] == 1 && steps[3] == size;                                          \
         if (lines && steps[1] == size && steps[2] == size) {                                    \
-            name##_lines(mask, x, 1, y, 1, out, n);                                             \
+            for (npy_intp k = 0, m; k < n; k += m) {                                            \
+                m = Py_MIN(BLOCK, n - k);                                                       \
+                int whole = extent_of(mask + k, m);                                             \
+                if (whole < 0) {                                                                \
+                    name##_lines(mask + k, x + k, 1, y + k, 1, out + k, m);                     \
+                }                                                                               \
+                else if ((whole ? x : y) != out) {                                              \
+                    memcpy(out + k, (whole ? x : y) + k, m * size);                             \
+                }                                                                               \
+            }                                                                                   \
         }                                                                                       \
         else if (lines && steps[1] == size && steps[2] == 0) {                                  \
             const type other = y[0];                                                            \
@@ -95,7 +167,12 @@ CASTS_OF(f8, double)
         }                                                                                       \
         else if (lines && steps[1] == 0 && steps[2] == size) {                                  \
             const type chosen = x[0];                                                           \
-            name##_lines(mask, &chosen, 0, y, 1, out, n);                                       \
+            for (npy_intp k = 0, m; k < n; k += m) {                                            \
+                m = Py_MIN(BLOCK, n - k);                                                       \
+                if (y != out || extent_of(mask + k, m) != 0) {                                  \
+                    name##_lines(mask + k, &chosen, 0, y + k, 1, out + k, m);                   \
+                }                                                                               \
+            }                                                                                   \
         }                                                                                       \
         else {                                                                                  \
             for (npy_intp k = 0; k < n; k++) {                                                  \
@@ -115,7 +192,13 @@ static void
 select_16(char **args, npy_intp const *extents, npy_intp const *steps, void *unused)
 {
     (void)unused;
+    int in_place = args[2] == args[3] && steps[2] == steps[3];
     for (npy_intp k = 0; k < extents[0]; k++) {
+        if (k % BLOCK == 0 && steps[0] == 1 && in_place &&
+            extent_of((const npy_bool *)args[0] + k, Py_MIN(BLOCK, extents[0] - k)) == 0) {
+            k += BLOCK - 1;
+            continue;
+        }
         const uint64_t *x = (const uint64_t *)(args[1] + k * steps[1]);
         const uint64_t *y = (const uint64_t *)(args[2] + k * steps[2]);
         uint64_t *out = (uint64_t *)(args[3] + k * steps[3]);
@@ -176,6 +259,11 @@ static const struct {
     NAMED(f, u4) NAMED(f, u8) NAMED(f, f4) NAMED(f, f8)
     NAMED_FROM(b1) NAMED_FROM(i1) NAMED_FROM(i2) NAMED_FROM(i4) NAMED_FROM(i8)
     NAMED_FROM(u1) NAMED_FROM(u2) NAMED_FROM(u4) NAMED_FROM(u8) NAMED_FROM(f4) NAMED_FROM(f8)
+#define NAMED_COMPLEX(f) NAMED(f, c8) NAMED(f, c16)
+    NAMED_COMPLEX(b1) NAMED_COMPLEX(i1) NAMED_COMPLEX(i2) NAMED_COMPLEX(i4) NAMED_COMPLEX(i8)
+    NAMED_COMPLEX(u1) NAMED_COMPLEX(u2) NAMED_COMPLEX(u4) NAMED_COMPLEX(u8) NAMED_COMPLEX(f4)
+    NAMED_COMPLEX(f8) NAMED_COMPLEX(c8) NAMED_COMPLEX(c16) NAMED(c8, b1) NAMED(c16, b1)
+    NAMED(c8, f4) NAMED(c8, f8) NAMED(c16, f4) NAMED(c16, f8)
     {"where 1", select_1}, {"where 2", select_2}, {"where 4", select_4}, {"where 8", select_8},
     {"where 16", select_16},
 };

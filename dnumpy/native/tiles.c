@@ -25,7 +25,7 @@ typedef struct {
     Sum sum;                 /* of which a tile is so many units */
     npy_intp extents[4], steps[9]; /* of a product, as its loop wants them */
     Py_ssize_t units;
-    npy_intp move[MOST_OPERANDS], apart[MOST_OPERANDS]; /* bytes from tile to tile, and thread to thread */
+    npy_intp move[MOST_SEEN], apart[MOST_SEEN]; /* bytes from tile to tile, and thread to thread */
 } Part;
 
 typedef struct {
@@ -81,7 +81,7 @@ make_fold(Part *part, const Record *record, PyObject *values)
         !PyArray_ISBEHAVED_RO(operand) || !PyArray_ISBEHAVED(out)) {
         return 0;
     }
-    npy_intp steps[MOST_OPERANDS][MOST_AXES], first[MOST_OPERANDS][MOST_AXES];
+    npy_intp steps[MOST_SEEN][MOST_AXES], first[MOST_SEEN][MOST_AXES];
     for (int d = 0; d < ndim; d++) {
         npy_intp extent = PyArray_DIM(out, d), by = PyArray_STRIDE(operand, d);
         if (extent != 1 && extent != PyArray_DIM(operand, d)) {
@@ -96,7 +96,7 @@ make_fold(Part *part, const Record *record, PyObject *values)
     call->loop = (Loop)(npy_intp)record->loop;
     call->data = (void *)(npy_intp)record->data;
     call->count = 3;
-    call->stops = 0;
+    call->stops = call->masked = begin->masked = 0;
     call->at[0] = call->at[2] = PyArray_BYTES(out);
     call->at[1] = PyArray_BYTES(operand);
     order_axes(call, 1, ndim, PyArray_DIMS(operand), steps);
@@ -215,7 +215,7 @@ make_part(Part *part, const Written *written, PyObject *values, const npy_int64 
         part->call.loop = (Loop)(npy_intp)record->loop;
         part->call.data = (void *)(npy_intp)record->data;
         part->call.count = 3;
-        part->call.stops = 0;
+        part->call.stops = part->call.masked = 0;
     }
     for (int x = 0; x < MOST_OPERANDS; x++) { /* a fold has (result, operand, result) */
         npy_int64 slot = record->slots[fold ? x != 1 : x];
@@ -223,14 +223,18 @@ make_part(Part *part, const Written *written, PyObject *values, const npy_int64 
         part->move[x] = used ? (npy_intp)moves[2 * slot] : 0;
         part->apart[x] = used ? (npy_intp)moves[2 * slot + 1] : 0;
     }
+    if (part->kind == LOOP && part->call.masked) {
+        part->move[part->call.count] = (npy_intp)moves[2 * record->mask];
+        part->apart[part->call.count] = (npy_intp)moves[2 * record->mask + 1];
+    }
     return 1;
 }
 
 static inline void
 run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
 {
-    char *at[MOST_OPERANDS] = {NULL};
-    int count = part->kind >= SUM ? 2 : part->call.count;
+    char *at[MOST_SEEN] = {NULL};
+    int count = part->kind >= SUM ? 2 : part->call.count + (part->kind == LOOP && part->call.masked);
     for (int x = 0; x < count; x++) {
         at[x] = part->call.at[x] + tile * part->move[x] + who * part->apart[x];
     }
@@ -246,7 +250,7 @@ run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
         return;
     }
     if (part->kind != LOOP) {
-        char *begin[MOST_OPERANDS] = {at[1], at[0]};
+        char *begin[MOST_SEEN] = {at[1], at[0]};
         run_call(&part->begin, part->kind == FOLD ? begin : at);
     }
     run_call(&part->call, at);

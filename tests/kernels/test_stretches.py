@@ -69,9 +69,11 @@ def ran(records: list[list[int]], arrays: list[Any], begin: int = 0) -> Any:
     return native.run_stretch(list(arrays), np.array(records, np.int64), begin)
 
 
-def record_of(loop: Any, count: int, *, matters: bool = False, stops: bool = False) -> list[int]:
+def record_of(
+    loop: Any, count: int, *, matters: bool = False, stops: bool = False, mask: int = -1
+) -> list[int]:
     slots = [*range(count), *[0] * (4 - count)]
-    return [loop[0], loop[1], count, *slots, matters, stops]
+    return [loop[0], loop[1], count, *slots, matters, stops, mask]
 
 
 @many
@@ -119,6 +121,94 @@ def test_a_cast_gives_what_numpys_gives(given_code, code, layout):
         expected = operand.astype(code)
     assert p.bits(out) == p.bits(expected)
     assert (type(found) is int) == (not faults)
+
+
+@pytest.mark.parametrize("given_code", [*DTYPES, "c8", "c16"])
+@pytest.mark.parametrize("code", ["c8", "c16", "b1", "f4", "f8"])
+@pytest.mark.parametrize("layout", ["plain", "steps"])
+def test_a_cast_of_or_to_complex_numbers_gives_what_numpys_gives(given_code, code, layout):
+    operand = content(given_code, (9, 33))
+    if given_code[0] == "c":
+        with np.errstate(all="ignore"):
+            operand = (operand + 1j * operand.real[::-1]).astype(given_code)
+    out = laid_out(np.zeros(operand.shape, code), layout)
+    with np.errstate(all="ignore"):
+        expected = (operand.real if code[0] == "f" else operand).astype(code)
+    address = native.own_loops()[f"{given_code} {code}"]
+    ran([record_of((address, 0), 2)], [laid_out(operand, layout), out])
+    assert p.bits(out) == p.bits(expected)
+
+
+MASKS = ("none", "all", "runs", "few", "row", "column", "steps", "scalar")
+
+
+def mask_of(kind: str, shape: tuple[int, int]) -> np.ndarray:
+    rows, columns = shape
+    if kind in {"none", "all"}:
+        return np.full(shape, kind == "all")
+    if kind == "scalar":
+        return np.array(False)
+    if kind == "row":
+        return np.arange(columns) // 700 % 2 == 1
+    if kind == "column":
+        return np.arange(rows)[:, None] % 2 == 1
+    if kind == "runs":
+        return np.arange(rows * columns).reshape(shape) // 1100 % 2 == 0
+    few = np.random.default_rng(3).random(shape) < 1e-3
+    return laid_out(few, "steps") if kind == "steps" else few
+
+
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("code", ["i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("to", ["plain", "steps"])
+def test_under_a_mask_what_it_shows_is_numpys_and_few_others_are_computed(kind, code, to):
+    shape, dtype = (5, 2003), np.dtype(code)
+    x, y = (content(code, shape, k) for k in (1, 2))
+    mask, out = mask_of(kind, shape), laid_out(np.full(shape, 7, code), to)
+    with np.errstate(all="ignore"):
+        expected = x * y
+        record = record_of(inner_loop(np.multiply, (dtype,) * 3), 3, stops=False, mask=3)
+        ran([record], [x, y, out, mask])
+    shown = np.broadcast_to(mask, shape)
+    assert p.bits(out[shown]) == p.bits(expected[shown])
+    computed = np.array(
+        [p.bits(a) == p.bits(b) for a, b in zip(out.flat, expected.flat, strict=True)]
+    )
+    assert not out[~computed.reshape(shape)].any()  # cleared
+    if kind == "none":
+        assert not out.any()
+
+
+def test_a_mask_over_memory_that_is_written_to_is_not_looked_at():
+    x = np.arange(600.0)
+    out = np.zeros(600)
+    loop = inner_loop(np.add, (np.dtype(float),) * 3)
+    ran([record_of(loop, 3, mask=3)], [x, x, out, out.view(bool)[::8]])
+    assert out.tolist() == (x + x).tolist()
+
+
+@pytest.mark.parametrize("code", ["u1", "i2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("to", ["plain", "first", "second"])
+def test_where_of_long_rows_gives_what_numpys_gives(code, kind, to):
+    shape = (5, 2003)
+    mask = np.broadcast_to(mask_of(kind, shape), shape)
+    mask = mask if kind in {"row", "column"} else mask.copy()
+    x, y = content(code, shape, 1), content(code, shape, 2)
+    expected = np.where(mask, x, y)
+    out = {"first": x, "second": y}.get(to, np.zeros(shape, code))
+    address = native.own_loops()[f"where {out.itemsize}"]
+    assert ran([record_of((address, 0), 4)], [mask, x, y, out]) == 1
+    assert p.bits(out) == p.bits(expected)
+
+
+def test_bytes_of_a_mask_that_are_neither_0_nor_1_are_true():
+    mask = np.random.default_rng(4).choice(np.array([0, 1, 2, 255], np.uint8), 3000).view(bool)
+    mask[:600] = np.full(600, 3, np.uint8).view(bool)
+    x, y, out = np.arange(3000.0), -np.arange(3000.0), np.zeros(3000)
+    address = native.own_loops()["where 8"]
+    assert ran([record_of((address, 0), 4)], [mask, x, y, out]) == 1
+    assert out.tolist() == np.where(mask.view(np.uint8) != 0, x, y).tolist()
 
 
 @pytest.mark.parametrize("given_code", ["f4", "f8"])

@@ -20,7 +20,8 @@ from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tile_loop import MISSES
 from dnumpy.kernels.tiled import TiledKernel
-from dnumpy.ops.table import CAST, VIEW, WHERE
+from dnumpy.ops.families import lookup
+from dnumpy.ops.table import CAST, CHOSEN, FULL, VIEW, WHERE
 from tests.kernels import multiplied
 from tests.kernels import phases as p
 
@@ -145,6 +146,30 @@ def test_folds_go_through_all_tiles(
     assert folded is not None
     bound = only(folded)
     assert agrees(bound, 2), bound.phase
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2), (2,)])
+def test_sums_of_complex_numbers_are_numpys(dtype: str, axes: tuple[int, ...]) -> None:
+    operand = random((211, 7, 37), dtype)
+    made = p.apply("multiply", operand, operand)
+    assert agrees(only(p.fold("add", made, axes, keepdims=False), tile_bytes=1 << 14))
+
+
+@pytest.mark.parametrize("few", [0.0, 1e-4, 0.3, 1.0])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_mask_leaves_out_is_not_computed_and_not_told_of(few: float, threads: int) -> None:
+    x = np.random.default_rng(5).uniform(1, 2, (400, 900))
+    shown = np.random.default_rng(6).random((400, 900)) < few
+    x[~shown & (np.arange(900) % 7 == 0)] = 0.0
+    given, mask = stored(x), stored(shown)
+    quotient = make(lookup("divide"), (given, stored(x - 1), mask), CHOSEN, x.shape, x.dtype)
+    filled = make(FULL, (), (0.5,), x.shape, x.dtype)
+    kept = make(WHERE, (mask, quotient, filled), (), x.shape, x.dtype)
+    total = p.fold("add", kept, (0, 1), keepdims=False)
+    assert agrees(only(kept, total), threads)
+    (found, _), _ = in_c(only(kept, total), threads)
+    assert found[~shown].tolist() == [0.5] * int((~shown).sum())
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"])
