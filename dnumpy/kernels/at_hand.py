@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 IMPORT_AFTER = 0.1  # seconds of tiled time that importing what writes kernels is worth
 KNOWN_AFTER = 0.03  # and where a phase that takes part has machine code on disk
 COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
+LONG_PROGRAM = 80  # steps; what has more takes so many times as long to write and to compile
 LOAD_SECONDS = 1e-3  # of machine code from a disk
 AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
 FASTEST = 5e10  # bytes a second of results, which no tiled phase is faster than
@@ -45,6 +46,15 @@ _giving: list[float] = []  # the interpreter's own time, while threads are in th
 _giving_lock = threading.Lock()
 
 is_known = lru_cache(maxsize=_MOST_PHASES)(cached.is_known)
+
+
+def length(phase: Phase) -> float:
+    """Return how many times as long compiling takes as that of most phases.
+
+    A step takes 0.15 ms to write and 0.5 ms to compile (one core of a Xeon): a loop of which a
+    hundred laps are one phase is worth it only where it comes again.
+    """
+    return max(1.0, len(phase.steps) / LONG_PROGRAM)
 
 
 def is_imported() -> bool:

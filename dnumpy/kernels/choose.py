@@ -239,6 +239,7 @@ class AdaptiveKernel:
             self._on_disk = self._is_sooner_loaded()
         # not in the midst of a short first run, whose threads would wait for the interpreter
         least = max(LOWER_AFTER, min(self._expected, at_hand.COMPILE_SECONDS))
+        least *= at_hand.length(self.phase)
         if not self._on_disk and (
             self._total < least or not at_hand.lowerings_at_hand(self.phase, self._expected)
         ):
@@ -289,7 +290,8 @@ class AdaptiveKernel:
         if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
             at_hand.note_tiled(seconds)
         self._rows_done += rows
-        if self._rows_done == self.phase.rows and self._total >= LATER * at_hand.COMPILE_SECONDS:
+        cost = at_hand.COMPILE_SECONDS * at_hand.length(self.phase)
+        if self._rows_done == self.phase.rows and self._total >= LATER * cost:
             _compile_for_later(self, values, outs)
 
     def run_jointly(

@@ -43,7 +43,7 @@ def consider(record: Record, phase: Phase, run: float) -> None:
     if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
         return
     # what a busy machine took longer for is not worth more
-    cost = min([*costs[-1:], at_hand.COMPILE_SECONDS])
+    cost = min([*costs[-1:], at_hand.COMPILE_SECONDS]) * at_hand.length(phase)
     worth = record.tiled_total >= cost or run >= at_hand.AHEAD * cost
     if (not worth and record.digest) or not begins(record):
         return
