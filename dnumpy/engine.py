@@ -21,7 +21,6 @@ from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, make
 from dnumpy.expr.origin import may_raise_at_once, told_at_once
-from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.survey import survey
 from dnumpy.expr.walk import (
     base_of,
@@ -34,7 +33,7 @@ from dnumpy.kernels.choose import kernel_for
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.stages import FusedStage, WholeStage, owners_of
-from dnumpy.runtime import chunked, direct, gpus, learnt, local, spans
+from dnumpy.runtime import chunked, direct, gpus, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.again import run_again
 from dnumpy.runtime.failures import failure, raise_for
@@ -48,17 +47,7 @@ from dnumpy.runtime.find import (
     home_of,
     users_cluster,
 )
-from dnumpy.runtime.forecast import (
-    Forecast,
-    Prediction,
-    brought_first,
-    forecast_local,
-    prediction_of,
-)
-from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
-from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.grains import grain
-from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.raced import Entry, entry_from, entry_of
 from dnumpy.runtime.stored import StoredRows
 from dnumpy.runtime.window import Window
@@ -68,10 +57,12 @@ if TYPE_CHECKING:
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.origin import Site
+    from dnumpy.expr.recipe import Recipe
     from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
+    from dnumpy.runtime.forecast import Forecast, Prediction
     from dnumpy.runtime.left_out import LeftOut
     from dnumpy.runtime.records import Record
 
@@ -305,6 +296,7 @@ def _evaluate_stages(
 def _execute_on(
     where: Cluster, stages: list[Stage], kept: set[int]
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    from dnumpy.runtime import spans
     from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
     from dnumpy.runtime.returning import note_seconds
 
@@ -436,6 +428,10 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int, float]:
 
     The last in seconds, until the first stage may begin.
     """
+    from dnumpy.runtime import spans
+    from dnumpy.runtime.forecast import brought_first, forecast_local
+    from dnumpy.runtime.forecast_on import forecast_on
+
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(pending_in_order(pending), pending, grain())
@@ -456,6 +452,8 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int, float]:
 
 def learn() -> DeviceProfile:
     """Take in what this process has run until now; return its node's profile."""
+    from dnumpy.runtime import learnt
+
     profile = profile_here()
     with lock:  # nothing is run, and added to the history, meanwhile
         learnt.here.take_in(history, profile)
@@ -469,6 +467,9 @@ def predict(roots: Iterable[Expr]) -> Prediction:
 
 def foretold(roots: Iterable[Expr]) -> tuple[list[Forecast], Prediction]:
     """Return what each stage would do, and what all of it would take, without doing it."""
+    from dnumpy.runtime import spans
+    from dnumpy.runtime.forecast import prediction_of
+
     with lock:
         spans.here.take_in(history)
     stages, program, waiting = _forecast(roots)
@@ -480,20 +481,14 @@ def profile_here() -> DeviceProfile:
 
     Looking whether a kept one still holds takes 50 ms, which is done once a minute.
     """
+    from dnumpy.runtime.profiles import load_or_measure
+
     threads = thread_count()
     until, profile = _profiles.get(threads, (0.0, None))
     if profile is None or time.monotonic() > until:
         profile = load_or_measure(threads=threads)
         _profiles[threads] = time.monotonic() + PROFILE_SECONDS, profile
     return profile
-
-
-def numpy_seconds() -> float | None:
-    """Return what NumPy would have taken for all that ran here, predicted; None if nothing ran."""
-    if not history:
-        return None
-    profile = profile_here()
-    return sum(numpy_seconds_of(record, profile) for record in history)
 
 
 def measured(handle: Any) -> list[Record]:
@@ -511,6 +506,8 @@ def value(expr: Expr) -> np.ndarray:
 
 def recipe(expr: Expr) -> Recipe:
     """Return ``expr`` as plain data that any process can compute."""
+    from dnumpy.expr.recipe import write_down
+
     with lock:
         return write_down(expr, gather)
 

@@ -47,8 +47,18 @@ def report() -> dict[str, Any]:
         "phases": list(phases.values()),
         "fallbacks": found,
         "seconds": sum(r.seconds for r in engine.history),
-        "numpy_seconds_predicted": engine.numpy_seconds(),
+        "numpy_seconds_predicted": _numpy_seconds(),
     }
+
+
+def _numpy_seconds() -> float | None:
+    """Return what NumPy would have taken for all that ran here, predicted; None if nothing ran."""
+    from dnumpy.runtime.forecast import numpy_seconds
+
+    if not engine.history:
+        return None
+    profile = engine.profile_here()
+    return sum(numpy_seconds(record, profile) for record in engine.history)
 
 
 def to_dask_array(x: Any, chunks: Any = "auto") -> Any:

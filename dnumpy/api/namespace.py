@@ -8,7 +8,6 @@ object itself.
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -200,7 +199,7 @@ def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
     return counterpart(name, value, source.__name__)
 
 
-class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class MirrorFinder:  # to be told what finders are like, the import system takes 5 ms
     """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none.
 
     It is asked before the finder of files: folders that hold type stubs alone are no packages.
@@ -224,7 +223,7 @@ class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             importlib.import_module(source)
         except ImportError:
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Return the mirror."""

@@ -11,13 +11,11 @@ import os
 import threading
 import warnings
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dnumpy.config import config, thread_count
 from dnumpy.runtime import machine
-from dnumpy.runtime.profiles import default_cache_dir, load_or_measure, read_profile, write_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,6 +91,7 @@ def nodes_of(gpus: Sequence[Device]) -> Devices:
     """Return the CPU and these devices as nodes, by kept profiles or new ones."""
     from dnumpy.runtime.device_probe import cpu_profile, links_of, way_to
     from dnumpy.runtime.devices import Devices
+    from dnumpy.runtime.profiles import load_or_measure
 
     threads = thread_count()
     cpu = cpu_profile(load_or_measure(threads=threads))
@@ -110,6 +109,7 @@ def kept_or_measured(gpu: Device, cpu: DeviceProfile, way: Way | None = None) ->
     ``way`` has the seconds of messages to it and back, measured now where they are not known.
     """
     from dnumpy.runtime.device_probe import device_profile, way_to
+    from dnumpy.runtime.profiles import read_profile, write_profile
 
     path = _path(gpu, cpu.threads)
     known = read_profile(path)
@@ -120,6 +120,10 @@ def kept_or_measured(gpu: Device, cpu: DeviceProfile, way: Way | None = None) ->
 
 
 def _path(gpu: Device, threads: int) -> Path:
+    from hashlib import blake2b
+
+    from dnumpy.runtime.profiles import default_cache_dir
+
     key = "\n".join((*machine.machine_key(threads), gpu.describes))
     digest = blake2b(key.encode(), digest_size=12).hexdigest()
     return default_cache_dir() / "profiles" / f"gpu-{digest}.json"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dnumpy as np
 from dnumpy import engine
 from dnumpy.api import pictures, trace
-from dnumpy.api.explain import Explanation
+from dnumpy.api.explanation import Explanation
 from dnumpy.config import config
 
 if TYPE_CHECKING:

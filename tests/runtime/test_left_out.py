@@ -52,7 +52,7 @@ def test_explain_says_that_a_gpu_is_left_out_and_what_both_would_take(
     monkeypatch.setitem(nodes.profiles, "gpu-0", far)
     monkeypatch.setattr(sending, "pays", sending_pays)
     monkeypatch.setattr(sending, "LITTLE_BYTES", 0)
-    monkeypatch.setattr("dnumpy.api.explain.engine.profile_here", lambda: PROFILE)
+    monkeypatch.setattr("dnumpy.api.explanation.engine.profile_here", lambda: PROFILE)
     if not measured:
         monkeypatch.setattr(gpus, "_found", [])
         monkeypatch.setattr(gpus, "_possible", [True])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dnumpy as dnp
 from dnumpy import engine
-from dnumpy.api.explain import Explanation, _forecast
+from dnumpy.api.explanation import Explanation, _forecast
 from dnumpy.config import config
 from dnumpy.cost.links import Links
 from dnumpy.rewrite.cached import cut_again
