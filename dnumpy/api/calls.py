@@ -49,6 +49,7 @@ PLAIN: frozenset[type] = NUMBERS.union(
         *map(type, _NUMERIC),
     },
 )  # types of arguments that hold no array
+_WRITEABLE = 0x0400  # NumPy's flag
 _LOOKED_AT = 8  # elements of a sequence that are looked at for arrays of ours
 
 
@@ -332,5 +333,6 @@ def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
     if geometry == x._geo:
         return x
     base = x if x._base is None else x._base
-    readonly = x._readonly or not r.flags.writeable  # whose memory others may write to
+    writeable = r.flags.num & _WRITEABLE  # asked by name, what was broadcast warns
+    readonly = x._readonly or not writeable  # whose memory others may write to
     return managed(x._buf, geometry, base, readonly=readonly)

@@ -530,3 +530,17 @@ def test_a_loop_that_gains_by_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     quick.bind_laps()
     assert not waits(x * 2 + 1)
     quick.bind_laps()
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_broadcast_of_an_array_that_waited_warns_of_nothing(monkeypatch):
+    monkeypatch.setattr(dnumpy.config, "middling", "wait")
+    made = dnumpy.ones((50, 6, 10, 10), "f4")
+    for _ in range(3):
+        made = made * 2 + 1
+        shown = made[:, :, 1:-1, 1:-1][:, :, :, None, :, None]
+        other = dnumpy.zeros((50, 6, 8, 2, 8, 2), "f4")
+        shown, _ = dnumpy.broadcast_arrays(shown, other)
+        mask = other == 0
+        other[mask] = shown[mask]
+        assert float(other.sum()) == float(made[0, 0, 0, 0]) * other.size
