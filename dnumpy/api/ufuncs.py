@@ -32,7 +32,7 @@ from dnumpy.expr.origin import error_state, told_as
 from dnumpy.kernels import fast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _np_array = np.ndarray
 _TEXT = frozenset({str, bytes, np.str_, np.bytes_})
@@ -201,6 +201,9 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
             found = _folds[0](self._np, array, axis, dtype, out, **kwargs)
             if found is not NotImplemented:
                 return found
+        plain = axis == 0 and dtype is None and out is None and not kwargs
+        if plain and (type(array) is list or type(array) is tuple) and _are_alike(self._np, array):
+            return _in_turn(self, array)
         return self._run("reduce", (array, axis, dtype), out, kwargs)
 
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -257,6 +260,38 @@ def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, *args, **kwargs)
 
     return asked
+
+
+_MOST_IN_TURN = 32
+_LEAST_IN_TURN = 1 << 12  # elements of each: fewer are joined as soon as one call is made
+
+
+def _are_alike(wrapped: np.ufunc, arrays: Sequence[Any]) -> bool:
+    """Say whether NumPy would fold arrays one by one, in their own dtype, once it has joined them.
+
+    So that what they would be copied into need not be made.
+    """
+    if not 1 < len(arrays) <= _MOST_IN_TURN or wrapped.nin != 2 or wrapped.nout != 1:
+        return False
+    first = arrays[0]
+    if type(first) is not ndarray or first.size < _LEAST_IN_TURN:
+        return False
+    shape, dtype = first.shape, first.dtype
+    if dtype.kind not in "biufc" or wrapped.signature is not None:
+        return False
+    try:
+        types = wrapped.resolve_dtypes((None, dtype, None), reduction=True)
+    except TypeError:
+        return False
+    alike = all(type(x) is ndarray and x.shape == shape and x.dtype == dtype for x in arrays)
+    return alike and set(types) == {dtype}
+
+
+def _in_turn(fold: ufunc, arrays: Sequence[Any]) -> Any:
+    found = fold(arrays[0], arrays[1])
+    for x in arrays[2:]:
+        found = fold(found, x)
+    return found
 
 
 native.give_call(ufunc, ufunc._called)

@@ -427,3 +427,27 @@ def test_an_exponent_for_each_row_takes_roots_where_numpys_does(
         assert_same(dnumpy.asarray(ours), theirs)
         ours = each[1](dnumpy.asarray(x), dnumpy.asarray(beside))
         assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("name", [
+    "minimum", "maximum", "fmax", "add", "multiply", "subtract", "bitwise_or", "logical_and", "gcd",
+    "floor_divide", "equal",
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "u8", "f2", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(3,), (5000,), (600, 700)])
+def test_a_list_of_arrays_is_folded_as_what_it_would_be_joined_to(name, dtype, shape):
+    draw = np.random.default_rng(3)
+    given = [draw.integers(0, 7, shape).astype(dtype) for _ in range(5)]
+    ours = [dnumpy.asarray(x) for x in given]
+    for count in (1, 2, 5):
+        for named in ({}, {"axis": 0}, {"axis": -1}, {"keepdims": True}):
+            try:
+                expected = getattr(np, name).reduce(given[:count], **named)
+            except TypeError as error:
+                with pytest.raises(TypeError, match=re.escape(str(error)[:30])):
+                    getattr(dnumpy, name).reduce(ours[:count], **named)
+                continue
+            assert_same(getattr(dnumpy, name).reduce(tuple(ours[:count]), **named), expected)
+    other = [*ours, dnumpy.asarray(given[0][..., :1])]
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        getattr(dnumpy, name).reduce(other)
