@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy._core.einsumfunc import _parse_einsum_input
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine, native
@@ -170,8 +171,6 @@ def einsum(  # noqa: C901, PLR0912 - one way out for each thing that NumPy must 
     native.begins_product(*operands)
     if not optimize and (found := _einsum_now(operands)) is not None:
         return found
-    from opt_einsum.parser import parse_einsum_input
-
     try:
         exprs: list[Any] = [operand(x) for x in operands[1:]]
     except Unmanaged:
@@ -180,7 +179,7 @@ def einsum(  # noqa: C901, PLR0912 - one way out for each thing that NumPy must 
         return NotImplemented
     stand_ins = [np.broadcast_to(np.empty((), e.dtype), e.shape) for e in exprs]
     try:
-        inputs, output, _ = parse_einsum_input([operands[0], *stand_ins])
+        inputs, output, _ = _parse_einsum_input([operands[0], *stand_ins])
     except (ValueError, TypeError, KeyError):
         return NotImplemented  # NumPy says why
     sizes: dict[str, int] = {}

@@ -13,6 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy._core.einsumfunc import _parse_einsum_input
 
 from dnumpy.runtime.threads import one_blas_thread
 
@@ -98,11 +99,9 @@ def _gains(pair: Pair) -> bool:
 
 def _labels(subscripts: str, shapes: tuple[Shape, ...]) -> list[str] | None:
     """Return the labels of each operand and of the result; None for what NumPy must see itself."""
-    from opt_einsum.parser import parse_einsum_input
-
     stand_ins = [np.broadcast_to(np.empty(()), shape) for shape in shapes]
     try:
-        given, out, _ = parse_einsum_input([subscripts, *stand_ins])
+        given, out, _ = _parse_einsum_input([subscripts, *stand_ins])
     except (ValueError, TypeError, KeyError):
         return None
     inputs = given.split(",")

@@ -101,6 +101,77 @@ set_element(PyArrayObject *a, PyObject *key, PyObject *value)
     return at != NULL;
 }
 
+/* ---------------------------------------------------------------- scalars as indices */
+
+/* Say whether something is a whole number of NumPy's, as reading an array of such gives. */
+int
+is_whole_scalar(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type == &PyLongArrType_Type || type == &PyIntArrType_Type || type == &PyLongLongArrType_Type ||
+           type == &PyUByteArrType_Type || type == &PyByteArrType_Type || type == &PyShortArrType_Type ||
+           type == &PyUShortArrType_Type || type == &PyUIntArrType_Type || type == &PyULongArrType_Type ||
+           type == &PyULongLongArrType_Type;
+}
+
+/* A key with Python's integers in place of scalars of NumPy's, new; NULL without an error where it has
+   none. */
+static PyObject *
+without_scalars(PyObject *key)
+{
+    if (Py_TYPE(key) == &PyLongArrType_Type) {
+        return PyLong_FromLong(PyArrayScalar_VAL(key, Long));
+    }
+    if (is_whole_scalar(key)) {
+        return PyNumber_Index(key);
+    }
+    Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0, k = 0;
+    while (k < count && !is_whole_scalar(PyTuple_GET_ITEM(key, k))) {
+        k++;
+    }
+    PyObject *made = k < count ? PyTuple_New(count) : NULL;
+    for (k = 0; made != NULL && k < count; k++) {
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        part = is_whole_scalar(part) ? without_scalars(part) : Py_NewRef(part);
+        if (part == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, k, part);
+    }
+    return made;
+}
+
+static PyObject *
+mp_subscript(PyObject *x, PyObject *key)
+{
+    PyObject *made = LIKELY(PyLong_CheckExact(key) || PySlice_Check(key)) ? NULL : without_scalars(key);
+    if (LIKELY(made == NULL)) {
+        return PyErr_Occurred() ? NULL : item_by_key(x, key);
+    }
+    PyObject *found = item_by_key(x, made);
+    Py_DECREF(made);
+    return found;
+}
+
+static int
+mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
+{
+    PyObject *made = LIKELY(PyLong_CheckExact(key) || PySlice_Check(key)) ? NULL : without_scalars(key);
+    if (LIKELY(made == NULL)) {
+        return PyErr_Occurred() ? -1 : set_by_key(x, key, value);
+    }
+    int done = set_by_key(x, made, value);
+    Py_DECREF(made);
+    return done;
+}
+
+PyMappingMethods handle_as_mapping = {
+    .mp_length = mp_length,
+    .mp_subscript = mp_subscript,
+    .mp_ass_subscript = mp_ass_subscript,
+};
+
 /* ---------------------------------------------------------------- conversions */
 
 static PyObject *

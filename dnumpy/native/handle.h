@@ -182,6 +182,10 @@ PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize
 PyObject *region_of(PyObject *array, PyObject *key); /* see regions.c */
 int put_item(PyObject *a, PyObject *key, PyObject *plain);
 PyObject *item_of(PyObject *array, PyObject *key); /* see elements.c */
+PyObject *item_by_key(PyObject *x, PyObject *key); /* see items.c */
+int set_by_key(PyObject *x, PyObject *key, PyObject *value);
+Py_ssize_t mp_length(PyObject *x);
+int is_whole_scalar(PyObject *x); /* see elements.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 PyObject *nb_int(PyObject *x);
 PyObject *nb_float(PyObject *x);

@@ -434,8 +434,9 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
     return done;
 }
 
-static PyObject *
-mp_subscript(PyObject *x, PyObject *key)
+/* The item that a key has which is no scalar of NumPy's, and in which none is: see elements.c. */
+PyObject *
+item_by_key(PyObject *x, PyObject *key)
 {
     if (loop_waits && !is_below(x) && is_basic(key) && is_region(key) && !views_wait(x) &&
         PyErr_Occurred()) {
@@ -481,8 +482,8 @@ mp_subscript(PyObject *x, PyObject *key)
     return call_slow(item_slow[GETITEM], x, key);
 }
 
-static int
-mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
+int
+set_by_key(PyObject *x, PyObject *key, PyObject *value)
 {
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL && value != NULL)) {
@@ -522,8 +523,8 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
     return r == NULL ? -1 : 0;
 }
 
-static Py_ssize_t
-length(PyObject *x)
+Py_ssize_t
+mp_length(PyObject *x)
 {
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL && PyArray_NDIM((PyArrayObject *)a) > 0)) {
@@ -572,7 +573,7 @@ sq_item(PyObject *x, Py_ssize_t k)
         return r != NULL && IS_NUMPYS(r) ? new_handle(r, x) : r;
     }
     PyObject *key = PyLong_FromSsize_t(k);
-    PyObject *found = key == NULL ? NULL : mp_subscript(x, key);
+    PyObject *found = key == NULL ? NULL : item_by_key(x, key);
     Py_XDECREF(key);
     return found;
 }
@@ -581,19 +582,13 @@ static int
 sq_ass_item(PyObject *x, Py_ssize_t k, PyObject *value)
 {
     PyObject *key = PyLong_FromSsize_t(k);
-    int done = key == NULL ? -1 : mp_ass_subscript(x, key, value);
+    int done = key == NULL ? -1 : set_by_key(x, key, value);
     Py_XDECREF(key);
     return done;
 }
 
-PyMappingMethods handle_as_mapping = {
-    .mp_length = length,
-    .mp_subscript = mp_subscript,
-    .mp_ass_subscript = mp_ass_subscript,
-};
-
 PySequenceMethods handle_as_sequence = {
-    .sq_length = length,
+    .sq_length = mp_length,
     .sq_item = sq_item,
     .sq_ass_item = sq_ass_item,
 };

@@ -6,6 +6,8 @@
 #include "functions.h"
 #include "loops.h"
 
+#include <numpy/arrayscalars.h>
+
 #define MOST_LISTED 256
 #define MOST_AXES 8
 #define MOST_NAMED 256
@@ -22,7 +24,9 @@ take_extents(PyObject *x, npy_intp *shape)
     }
     for (Py_ssize_t k = 0; k < axes; k++) {
         PyObject *extent = is_tuple ? PyTuple_GET_ITEM(x, k) : x;
-        shape[k] = PyLong_CheckExact(extent) ? PyLong_AsSsize_t(extent) : -1;
+        shape[k] = PyLong_CheckExact(extent)  ? PyLong_AsSsize_t(extent)
+                   : is_whole_scalar(extent) ? PyNumber_AsSsize_t(extent, PyExc_OverflowError)
+                                             : -1;
         if (shape[k] < 0 || shape[k] > MOST_MADE || (size *= shape[k]) > MOST_MADE) {
             PyErr_Clear(); /* of an integer that is too large, which NumPy tells of */
             return -1;
@@ -167,8 +171,18 @@ filled(int type, PyObject *extents, double real, npy_intp whole)
 static PyObject *
 ones_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
+    static PyObject *one;
+    npy_intp shape[NPY_MAXDIMS];
     int type = count == 0 ? -1 : type_asked_for(args, count, kwnames, 1);
-    return type == NPY_DOUBLE || type == NPY_INTP ? filled(type, args[0], 1, 1) : NULL;
+    if (type == NPY_DOUBLE || type == NPY_INTP) {
+        return filled(type, args[0], 1, 1);
+    }
+    int axes = type < 0 || (one == NULL && (one = PyLong_FromLong(1)) == NULL) ? -1 : take_extents(args[0], shape);
+    PyObject *made = axes < 0 ? NULL : of_type(type, axes, shape);
+    if (made != NULL && PyArray_FillWithScalar((PyArrayObject *)made, one) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
 }
 
 PyObject *
@@ -242,13 +256,20 @@ arange(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyO
     OR_NUMPYS(arange_of(args, count, kwnames), "arange");
 }
 
-/* Say which type the numbers of a list are all of, floats or integers; -1 of others. */
+static inline int
+is_real(PyObject *x)
+{
+    return PyFloat_CheckExact(x) || Py_TYPE(x) == &PyDoubleArrType_Type;
+}
+
+/* Say which type the numbers of a list are all of, floats or integers, Python's or NumPy's; -1 of others. */
 static int
 type_of_numbers(PyObject *const *items, Py_ssize_t count)
 {
-    int type = count == 0 ? -1 : PyFloat_CheckExact(items[0]) ? NPY_DOUBLE : NPY_INTP;
+    int type = count == 0 ? -1 : is_real(items[0]) ? NPY_DOUBLE : NPY_INTP;
     for (Py_ssize_t k = 0; k < count; k++) {
-        if (type == NPY_DOUBLE ? !PyFloat_CheckExact(items[k]) : !PyLong_CheckExact(items[k])) {
+        if (type == NPY_DOUBLE ? !is_real(items[k])
+                               : !PyLong_CheckExact(items[k]) && Py_TYPE(items[k]) != &PyLongArrType_Type) {
             return -1;
         }
     }
@@ -269,7 +290,8 @@ write_numbers(void *to, PyObject *const *items, Py_ssize_t count, int type)
             ((double *)to)[k] = value;
             continue;
         }
-        npy_intp whole = PyLong_AsSsize_t(items[k]);
+        npy_intp whole = PyLong_CheckExact(items[k]) ? PyLong_AsSsize_t(items[k])
+                                                     : PyArrayScalar_VAL(items[k], Long);
         if (whole == -1 && PyErr_Occurred()) {
             PyErr_Clear();
             return 0;
@@ -401,6 +423,13 @@ array_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
     return made != NULL || PyErr_Occurred() ? made : of_arrays_alike(args[0]);
 }
 
+/* The same where an array would be given back as it is. */
+static PyObject *
+as_array_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    return count > 0 && !IS_ARRAY(args[0]) ? array_of(args, count, kwnames) : NULL;
+}
+
 PyObject *
 array(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -419,6 +448,17 @@ maker_of(PyObject *function)
         {zeros, zeros_of}, {empty, empty_of}, {ones, ones_of}, {full, full_of}, {arange, arange_of},
         {array, array_of},
     };
+    static PyObject *as_arrays[2];
+    static const char *const names[] = {"asarray", "asanyarray"};
+    for (int k = 0; k < 2; k++) {
+        if (as_arrays[k] == NULL) {
+            as_arrays[k] = numpys_own(NULL, names[k]); /* kept */
+            PyErr_Clear();
+        }
+        if (function == as_arrays[k]) {
+            return as_array_of;
+        }
+    }
     for (size_t k = 0; PyCFunction_CheckExact(function) && k < sizeof known / sizeof *known; k++) {
         if ((void (*)(void))PyCFunction_GET_FUNCTION(function) == (void (*)(void))known[k].function) {
             return known[k].maker;

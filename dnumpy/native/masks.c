@@ -7,7 +7,7 @@
    elements stand together, and lines of them are copied whole. Others may write to other elements. */
 
 #include "crew.h"
-#include "handle.h"
+#include "numbers.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* which computes several elements at a time */
@@ -345,8 +345,12 @@ taken_by(PyObject *array, PyObject *index)
 int
 element_of(PyArrayObject *array, PyObject *number, char *cell)
 {
-    int type = PyArray_TYPE(array), done = 0;
-    if (type == NPY_BOOL) {
+    int type = PyArray_TYPE(array), done = 0, is_native = PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
+    if (is_native && is_scalar_of(array, number)) {
+        PyArray_ScalarAsCtype(number, cell);
+        done = 2;
+    }
+    else if (type == NPY_BOOL) {
         done = PyBool_Check(number);
         *cell = number == Py_True;
     }
@@ -356,12 +360,11 @@ element_of(PyArrayObject *array, PyObject *number, char *cell)
     else if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
         done = PyFloat_CheckExact(number) || PyLong_CheckExact(number);
     }
-    done = done && PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
-    if (done && type != NPY_BOOL && PyArray_SETITEM(array, cell, number) < 0) {
+    if (done == 1 && is_native && type != NPY_BOOL && PyArray_SETITEM(array, cell, number) < 0) {
         PyErr_Clear(); /* it does not fit, which NumPy says in its own words */
         done = 0;
     }
-    return done;
+    return done && is_native;
 }
 
 /* Write to what a mask over all of an array shows: 1 if it was done, 0 where that is NumPy's. */

@@ -122,7 +122,8 @@ given_for(PyObject *x, int may_be_array)
         PyObject *np = may_be_array ? small_of(x) : NULL;
         return Py_XNewRef(np);
     }
-    int is_read = is_plain(world.plain, x) || is_immediate(x) || (may_be_array && is_at_once(x));
+    int is_read = is_plain(world.plain, x) || is_immediate(x) ||
+                  (may_be_array && (is_at_once(x) || is_numbers(x)));
     return is_read ? Py_NewRef(x) : NULL;
 }
 

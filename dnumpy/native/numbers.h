@@ -98,4 +98,13 @@ put_number(Number *number, PyObject *x, int type)
     return 0;
 }
 
+/* Say whether a number is a scalar of NumPy's, of the type of an array, of 16 bytes at most. */
+static inline int
+is_scalar_of(PyArrayObject *array, PyObject *number)
+{
+    int type = PyArray_TYPE(array);
+    return Py_TYPE(number) == PyArray_DESCR(array)->typeobj && PyArray_ITEMSIZE(array) <= 16 &&
+           (PyTypeNum_ISNUMBER(type) || type == NPY_BOOL);
+}
+
 #endif

@@ -19,7 +19,7 @@ typedef struct {
 static inline int
 is_bound(PyObject *x)
 {
-    return x == Py_None || PyLong_CheckExact(x);
+    return x == Py_None || PyLong_CheckExact(x) || is_whole_scalar(x);
 }
 
 /* Add an axis of which a slice is taken; 0 where NumPy has to look. */

@@ -168,3 +168,104 @@ def test_a_list_deeper_than_the_region_is_refused(size: int) -> None:
         with pytest.raises(ValueError, match="setting an array element with a sequence"):
             x[:2] = [[1.0, 2.0]]
         assert x[0] == 0.0
+
+
+WHOLE = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "q", "Q")
+
+
+def keys_by_scalars() -> Iterator[Any]:
+    """Keys in which scalars of NumPy's stand where Python's integers might."""
+    for code in WHOLE:
+        for number in (0, 2, -1, 99):
+            if number >= 0 or code not in {"u1", "u2", "u4", "u8", "Q"}:
+                yield np.dtype(code).type(number)
+    two, one = np.int64(2), np.uint8(1)
+    for other in (
+        0,
+        one,
+        slice(None),
+        slice(one, two),
+        slice(two, None, np.int8(-1)),
+        ...,
+        None,
+        [0],
+    ):
+        yield from ((two, other), (other, one), (other, one, other), (np.int32(9), other))
+    yield from (slice(one, two), slice(None, np.uint64(2)), slice(np.int8(-2), None), (two,))
+    yield from (
+        np.True_,
+        np.float64(1),
+        np.timedelta64(1),
+        slice(np.float64(1), 2),
+        np.uint64(2**63),
+    )
+
+
+SEEN = {
+    "elements": lambda xp: xp.arange(10.0),
+    "rows": lambda xp: xp.arange(12).reshape(3, 4),
+    "layers": lambda xp: xp.ones((3, 3, 4), "i2"),
+    "none": lambda xp: xp.ones(()),
+    "large": lambda xp: xp.arange(400_000),
+    "large rows": lambda xp: xp.arange(360_000.0).reshape(600, 600),
+    "fields": lambda xp: xp.zeros(3, [("a", "f8"), ("b", "i4")]),
+    "objects": lambda xp: xp.array([1, "x", None, 2.5], object),
+}
+
+
+def removed(x: Any, key: Any) -> None:
+    del x[key]
+
+
+def shown_of(x: Any, key: Any) -> Any:
+    return x[key]
+
+
+def filled(x: Any, key: Any) -> Any:
+    x[key] = 7
+    return x
+
+
+def increased(x: Any, key: Any) -> Any:
+    x[key] += 1
+    return x
+
+
+@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("does", [shown_of, filled, increased, removed])
+def test_scalars_are_indices_as_integers_are(seen: str, does: Callable[..., Any]) -> None:
+    def told(xp: Any, key: Any) -> Any:
+        try:
+            found = does(SEEN[seen](xp), key)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            return type(error), str(error)
+        values = np.asarray(found)
+        return type(found).__name__, values.dtype, values.shape, values.tolist()
+
+    for key in keys_by_scalars():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert told(dnumpy, key) == told(np, key), key
+
+
+def test_scalars_are_extents_and_elements_of_lists() -> None:
+    two, half, three = np.int64(2), np.float64(0.5), np.int32(3)
+    programs: list[Callable[[Any], Any]] = [
+        *(lambda xp, f=f, n=n: getattr(xp, f)(n) for f in ("zeros", "ones") for n in (two, three)),
+        *(lambda xp, n=n: xp.zeros(n, "i4") for n in ((two, 3), (3, two), (two, half), -two)),
+        lambda xp: xp.full((two, three), half),
+        *(lambda xp, x=x: xp.array(x) for x in (
+            [two, half], [half, 1.0], [half, 1], [two, 3], [two, True], [[two], [3]], [three, two],
+            [half, np.float32(1)], (two, 2**62), [two, 2**63], [[half, 1.0], [2.0, half]],
+        )),
+        lambda xp: xp.array([two, 2**53 + 1], float),
+    ]  # fmt: skip
+    for program in programs:
+        outcomes = []
+        for xp in (np, dnumpy):
+            try:
+                values = np.asarray(program(xp))
+                outcomes.append((values.dtype, values.shape, values.tolist()))
+            except (TypeError, ValueError, OverflowError) as error:
+                outcomes.append((type(error), str(error)))
+        assert outcomes[0] == outcomes[1]

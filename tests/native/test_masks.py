@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from operator import getitem, setitem
 from typing import Any
 
@@ -236,3 +237,27 @@ def test_a_mask_that_another_thread_writes_to() -> None:
         x[mask] = 1.0
     done.set()
     writer.join()
+
+
+@pytest.mark.parametrize("code", ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("of", ["?", "i1", "i8", "u8", "f4", "f8", "c16"])
+def test_scalars_of_numpys_are_written_and_chosen_as_numpy_does(code, of):
+    for number in (0, 1, 100, -3, 2.5, np.nan, 1e300):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = np.array(number).astype(of)[()]
+            x, mask = np.arange(5000).astype(code), np.arange(5000) % 7 < 2
+            ours, shown = dnumpy.array(x), dnumpy.array(mask)
+            try:
+                x[mask] = value
+            except (TypeError, OverflowError) as error:
+                with pytest.raises(type(error)):
+                    ours[shown] = value
+                continue
+            ours[shown] = value
+            assert np.asarray(ours).tobytes() == x.tobytes()
+            for args in ((value, x), (x, value)):
+                expected = np.where(mask, *args)
+                mine = [ours if a is x else a for a in args]
+                found = np.asarray(dnumpy.where(shown, *mine))
+                assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes())

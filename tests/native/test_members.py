@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -68,3 +69,21 @@ def test_members_survive_what_they_are_called_on(
     x = np.arange(3)
     assert (x + 1).tolist() == [1, 2, 3]
     assert x.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "key", [[1, 2], (0, 1), [1.5], [True, False], [[1, 2], [3, 0]], [], [1j], [2**70], [-1], [99]]
+)
+@pytest.mark.parametrize("name", ["take", "repeat", "searchsorted", "compress", "dot"])
+def test_lists_of_numbers_are_arguments_as_for_numpy(name: str, key: Any) -> None:
+    for x in (numpy.arange(8.0), numpy.arange(40).reshape(5, 8), numpy.arange(8) % 2 == 0):
+        outcomes = []
+        for values in (x, np.array(x)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    found = numpy.asarray(getattr(values, name)(key))
+                    outcomes.append((found.dtype, found.shape, found.tolist()))
+                except (TypeError, ValueError, IndexError, OverflowError) as error:
+                    outcomes.append((type(error), str(error)))
+        assert outcomes[0] == outcomes[1]
