@@ -196,9 +196,8 @@ class Writer:
         function = self.own.get(f"{loop_code(step.dtype)} {loop_code(step.dtype)}")
         if function is None:
             return None
-        self.cells.append(Cell(-1, step.dtype, unsafe=False, value=step.params[0]))
-        at = self.first + len(self.phase.steps) + len(self.cells) - 1
-        return [function, 0, 2, at, slot, 0, 0, 0, 0, NO_MASK]
+        given = self._constant(Cell(-1, step.dtype, unsafe=False, value=step.params[0]))
+        return [function, 0, 2, given, slot, 0, 0, 0, 0, NO_MASK]
 
     def _kind(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self.phase.dtype_of(slot)
@@ -233,7 +232,11 @@ class Writer:
         """Return the slot in which an operand lies in this dtype."""
         if self.phase.is_array(slot):
             return slot if self._kind(slot) == dtype else None
-        self.cells.append(Cell(slot, dtype, unsafe))
+        return self._constant(Cell(slot, dtype, unsafe))
+
+    def _constant(self, cell: Cell) -> int:
+        """Return the slot of a constant, after all others."""
+        self.cells.append(cell)
         return self.first + len(self.phase.steps) + len(self.cells) - 1
 
 

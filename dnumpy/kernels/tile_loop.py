@@ -245,19 +245,8 @@ class _Described:
         loop = product_loop(step.dtype)
         if loop is None or len(phase.shape_of(right)) > 2:
             return None
-        return [
-            _PRODUCT,
-            loop.function,
-            loop.data,
-            3,
-            left,
-            right,
-            slot,
-            0,
-            int(op.folds),
-            0,
-            NO_MASK,
-        ]
+        slots = left, right, slot, 0
+        return [_PRODUCT, loop.function, loop.data, 3, *slots, int(op.folds), 0, NO_MASK]
 
     def _fold(self, slot: int, step: Step) -> list[int] | None:
         """Return the numbers of a fold but for its slots, and note how it sees what it has."""

@@ -126,8 +126,11 @@ without_scalars(PyObject *key)
         return PyNumber_Index(key);
     }
     Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0, k = 0;
-    while (k < count && !is_whole_scalar(PyTuple_GET_ITEM(key, k))) {
-        k++;
+    for (; k < count; k++) { /* most keys have none */
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        if (!LIKELY(PyLong_CheckExact(part) || PySlice_Check(part)) && is_whole_scalar(part)) {
+            break;
+        }
     }
     PyObject *made = k < count ? PyTuple_New(count) : NULL;
     for (k = 0; made != NULL && k < count; k++) {

@@ -114,7 +114,7 @@ FROM_COMPLEX(c16, Double)
 
 /* Say whether the mask is true for none of some adjacent elements, 0, for all, 1, or for some, -1. */
 static int
-extent_of(const npy_bool *mask, npy_intp n)
+share_of(const npy_bool *mask, npy_intp n)
 {
     uint64_t any = 0, all = ONES, word;
     npy_intp k = 0;
@@ -152,7 +152,7 @@ extent_of(const npy_bool *mask, npy_intp n)
         if (lines && steps[1] == size && steps[2] == size) {                                    \
             for (npy_intp k = 0, m; k < n; k += m) {                                            \
                 m = Py_MIN(BLOCK, n - k);                                                       \
-                int whole = extent_of(mask + k, m);                                             \
+                int whole = share_of(mask + k, m);                                             \
                 if (whole < 0) {                                                                \
                     name##_lines(mask + k, x + k, 1, y + k, 1, out + k, m);                     \
                 }                                                                               \
@@ -169,7 +169,7 @@ extent_of(const npy_bool *mask, npy_intp n)
             const type chosen = x[0];                                                           \
             for (npy_intp k = 0, m; k < n; k += m) {                                            \
                 m = Py_MIN(BLOCK, n - k);                                                       \
-                if (y != out || extent_of(mask + k, m) != 0) {                                  \
+                if (y != out || share_of(mask + k, m) != 0) {                                  \
                     name##_lines(mask + k, &chosen, 0, y + k, 1, out + k, m);                   \
                 }                                                                               \
             }                                                                                   \
@@ -195,7 +195,7 @@ select_16(char **args, npy_intp const *extents, npy_intp const *steps, void *unu
     int in_place = args[2] == args[3] && steps[2] == steps[3];
     for (npy_intp k = 0; k < extents[0]; k++) {
         if (k % BLOCK == 0 && steps[0] == 1 && in_place &&
-            extent_of((const npy_bool *)args[0] + k, Py_MIN(BLOCK, extents[0] - k)) == 0) {
+            share_of((const npy_bool *)args[0] + k, Py_MIN(BLOCK, extents[0] - k)) == 0) {
             k += BLOCK - 1;
             continue;
         }
