@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import docs, ufuncs
-from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
 from dnumpy.api.methods import METHOD_PLAIN
-from dnumpy.api.namespace import classify
+from dnumpy.api.namespace import classify, describe_streams_with
 from dnumpy.api.native import PRIMITIVE
 
 
@@ -24,8 +23,19 @@ def kind_of(name: str) -> str:
     return "primitive" if name in PRIMITIVE else "composite"
 
 
-def _kind_of_draw(method: str) -> str:
-    return classify(method, random_streams.Generator.normal, "numpy.random")[0]
+def _describe_streams(ours: dict[str, Any]) -> None:
+    """Give what stands for names of NumPy's random module NumPy's documentation."""
+    generator = ours["Generator"]
+    derived = frozenset(x for x in ours.values() if isinstance(x, type))
+
+    def kind_of_draw(method: str) -> str:
+        return classify(method, generator.normal, "numpy.random")[0]
+
+    for kind in derived:
+        theirs: Any = kind.__base__
+        docs.describe_members(kind, theirs, kind_of_draw)
+    docs.describe(ours["default_rng"], np.random.default_rng, "composite")
+    type(generator).__signature__ = docs.signature_of_derived(derived)
 
 
 def describe_classes() -> None:
@@ -35,17 +45,11 @@ def describe_classes() -> None:
         lambda f: docs.documented(f._np.__doc__, classify(f.__name__, f._np)[0]),
     )
     ufuncs.ufunc.__doc__ = text
-    derived = frozenset(x for x in random_streams.OVERRIDES.values() if isinstance(x, type))
-    for kind in derived:
-        theirs: Any = kind.__base__
-        docs.describe_members(kind, theirs, _kind_of_draw)
     docs.describe_members(ndarray, np.ndarray, kind_of)
     ndarray.__doc__ = np.ndarray.__doc__
     docs.describe_members(flatiter, np.flatiter, lambda _name: "")
     flatiter.__doc__ = np.flatiter.__doc__
-    default_rng = random_streams.OVERRIDES["default_rng"]
-    docs.describe(default_rng, np.random.default_rng, "composite")
     pairs = ((ufuncs.ufunc, np.ufunc), (flatiter, np.flatiter), (ndarray, np.ndarray))
+    describe_streams_with(_describe_streams)
     for ours, numpys in pairs:
         setattr(type(ours), "__signature__", docs.signature_of(numpys))  # noqa: B010 - of a metaclass
-    type(random_streams.Generator).__signature__ = docs.signature_of_derived(derived)

@@ -28,13 +28,12 @@ from dnumpy.api import (
     vectorized,
     walk,
 )
-from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
 from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE, TRANSPLANTED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # functions of NumPy that return no array and take none: they need no wrapping
 _PASS_THROUGH = frozenset({
@@ -67,9 +66,26 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     for names, kind, how in _NATIVE:
         if key in names:
             return kind, how
-    if name in random_streams.OVERRIDES:
+    if module == "numpy.random" and name in _streams():
         return "composite", "written over primitives"
     return _class_of(name, value, module)
+
+
+def _streams() -> dict[str, Any]:
+    """Return what stands for names of NumPy's random module, which NumPy too loads when asked."""
+    from dnumpy.api.random import OVERRIDES
+
+    while _to_describe:
+        _to_describe.pop()(OVERRIDES)
+    return OVERRIDES
+
+
+_to_describe: list[Callable[[dict[str, Any]], None]] = []
+
+
+def describe_streams_with(describe: Callable[[dict[str, Any]], None]) -> None:
+    """Let ``describe`` give what stands for random streams its documentation once it is there."""
+    _to_describe[:] = [describe]
 
 
 def _class_of(name: str, value: Any, module: str) -> tuple[str, str]:
@@ -114,8 +130,8 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return _CLASSES[value]
     if isinstance(value, np.ufunc):
         return ufuncs.of(value)
-    if module == "numpy.random" and name in random_streams.OVERRIDES:
-        return random_streams.OVERRIDES[name]
+    if module == "numpy.random" and name in _streams():
+        return _streams()[name]
     if isinstance(value, types.ModuleType):
         return _mirrored(value)
     if isinstance(value, callables.INDEXERS):

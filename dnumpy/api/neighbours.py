@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -457,7 +456,7 @@ def _home(owner: str) -> Any:
     return getattr(found, kind, None) if kind else found
 
 
-class _Watch(MetaPathFinder):
+class _Watch:  # as MirrorFinder, without the base class
     """Lets packages be found as ever, and adapts each once it is loaded."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.ops.streams import SEEKABLE, Draw, Stream, enter, enter_jumped, stream_of
+from dnumpy.ops.streams import Draw, Stream, enter, enter_jumped, seekable, stream_of
 
 GRANULE = 1 << 16  # values that come from one jumped stream
 _PIECE = 1 << 16  # values drawn at a time where NumPy cannot draw into given memory
@@ -92,7 +92,7 @@ def _reader(stream: Stream) -> _Reader:
     readers: dict[str, _Reader] = _local.__dict__
     found = readers.get(stream.kind)
     if found is None:
-        made = SEEKABLE[stream.kind](0)
+        made = seekable(stream.kind)
         found = readers[stream.kind] = _Reader(made, np.random.Generator(made))
     return found
 

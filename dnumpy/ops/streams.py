@@ -27,9 +27,7 @@ class Seekable(Protocol):
         ...
 
 
-SEEKABLE: dict[str, Any] = {
-    kind.__name__: kind for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox)
-}
+SEEKABLE = ("PCG64", "PCG64DXSM", "Philox")
 _PHILOX_BLOCK = 4  # words that one step of Philox's counter gives
 _JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # words between jumped streams: 2**128 / golden ratio
 
@@ -81,10 +79,15 @@ class Draw:
     unit: Unit | None
 
 
+def seekable(kind: str) -> Any:
+    """Return a new bit generator of the kind; NumPy's module is loaded when first asked for."""
+    return getattr(np.random, kind)(0)
+
+
 def stream_of(bit_generator: object) -> Stream | None:
     """Return where a bit generator stands, None for a kind that cannot be entered anywhere."""
-    for kind, base in SEEKABLE.items():
-        if isinstance(bit_generator, base):
+    for kind in SEEKABLE:
+        if isinstance(bit_generator, getattr(np.random, kind)):
             return Stream(kind, _numbers(cast("Seekable", bit_generator).state))
     return None
 
@@ -109,7 +112,7 @@ def enter(bit_generator: Seekable, stream: Stream, unit: Unit, values: int) -> N
 
 def ahead(stream: Stream, unit: Unit, values: int) -> Stream:
     """Return the place after ``values`` values."""
-    reader = SEEKABLE[stream.kind](0)
+    reader = seekable(stream.kind)
     enter(reader, stream, unit, values)
     return Stream(stream.kind, _numbers(reader.state))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,6 +220,8 @@ def likeness(phase: Phase) -> str:
     steps = [f"{step.op.name} {step.args} {step.dtype} {len(step.shape)}" for step in phase.steps]
     outputs = [f"{output.slot} {output.partial}" for output in phase.outputs]
     text = "\n".join((*inputs, *steps, *outputs))
+    from hashlib import blake2b  # 2 ms to load
+
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

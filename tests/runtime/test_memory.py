@@ -299,18 +299,41 @@ del x
     assert not ran.stderr
 
 
-@pytest.mark.parametrize("frozen", [False, True])
-def test_importing_leaves_no_collection_due_and_lets_be_what_is_frozen(frozen: bool) -> None:
-    script = (
-        "import gc\n"
-        f"if {frozen}: gc.freeze()\n"
-        "import dnumpy\n"
-        "print(gc.get_freeze_count() > 0, gc.get_count()[1:] == (0, 0), gc.isenabled())"
-    )
-    found = subprocess.run(
+def collections_after(*before: str) -> list[str]:
+    """Whether many objects are frozen, none are young, and garbage is collected after importing."""
+    looks = "gc.get_freeze_count() > 5000, gc.get_count()[1:] == (0, 0), gc.isenabled()"
+    script = "\n".join(("import gc", *before, "import dnumpy", f"print({looks})"))
+    ran = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert found == [str(frozen), str(not frozen), "True"]
+    )
+    return ran.stdout.split()
+
+
+def test_importing_first_sets_modules_apart_from_what_is_collected() -> None:
+    assert collections_after("import os", "N = 3", "def f(): pass") == ["True", "True", "True"]
+    assert collections_after("gc.disable()") == ["True", "True", "False"]
+
+
+def test_importing_later_lets_be_what_the_program_made() -> None:
+    assert collections_after("made = []") == ["False", "True", "True"]
+    assert collections_after("made = open(0)") == ["False", "True", "True"]
+
+
+def test_importing_lets_be_what_is_frozen() -> None:
+    assert collections_after("gc.collect()", "gc.freeze()")[1:] == ["False", "True"]
+
+
+def test_garbage_is_collected_after_an_import_that_fails() -> None:
+    script = (
+        "import gc, sys\n"
+        "sys.modules['dnumpy.api.methods'] = None\n"
+        "try: import dnumpy\n"
+        "except ImportError: print(gc.isenabled())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert ran.stdout.split() == ["True"]
 
 
 moved = pytest.mark.skipif(not pages.can_move(), reason="the system does not move pages")
