@@ -204,9 +204,31 @@ def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
         args = [stands.converted(a) for a in args]
         kwargs = {k: stands.converted(v) for k, v in kwargs.items()}
         found = function(*args, **kwargs)
+    except (TypeError, OverflowError):
+        bare = [_with_numpys_elements(a) for a in args]
+        if all(a is b for a, b in zip(args, bare, strict=True)):
+            raise
+        found = function(*bare, **kwargs)
     if type(found) is _np_array and found.dtype.hasobject and stands.any_in(args):
         stands.put_back(found)
     return found
+
+
+def _with_numpys_elements(x: Any) -> Any:
+    """Return an array of objects with NumPy's arrays for those of ours that are its elements.
+
+    Elements that become integers are asked for one first, and are then told to be out of bounds,
+    unless they are arrays of NumPy's.
+    """
+    if type(x) is not _np_array or x.dtype.kind != "O":
+        return x
+    bare = x.copy()
+    for k, element in enumerate(x.flat):
+        if type(element) is ndarray:
+            bare.flat[k] = None  # one that is an array is not taken apart
+            bare[np.unravel_index(k, x.shape)] = unwrap(element)
+            changed = True
+    return bare
 
 
 def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -167,6 +167,8 @@ def _copied(a: ndarray, order: str = "C") -> Any:
 
 def _astype(self: ndarray, *args: Any, **kwargs: Any) -> Any:
     a = self._np
+    if a is not None and a.dtype.kind == "O":  # whose elements may be arrays of ours
+        return calls.run(_np_array.astype, (self, *args), kwargs)
     if a is not None and len(args) == 1 and not kwargs:
         made = bare()
         made._np = a.astype(args[0])

@@ -385,7 +385,7 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         }
         PyObject *r = self->kind <= WRITING ? of_arrays(self, args, count, kwnames, &done)
                                               : made_of(self, args, count, kwnames, &done);
-        if (done) {
+        if (done && !(r == NULL && refuses_elements(args, count))) {
             return r;
         }
     }

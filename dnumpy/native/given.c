@@ -201,3 +201,21 @@ named_for(Function *self, PyObject *name, PyObject *x, PyObject **out)
     *out = name == intern(&out_name, "out") ? x : *out;
     return Py_XNewRef(IS_ARRAY(x) ? small_of(x) : is_at_once(x) ? x : NULL);
 }
+
+/* Say whether NumPy failed at an array of objects, by an error that it has of elements which are arrays
+   of ours, where it may have another of its own: Python looks. The error is cleared then. */
+int
+refuses_elements(PyObject *const *args, Py_ssize_t count)
+{
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *np = IS_ARRAY(args[k]) ? small_of(args[k]) : NULL;
+        if (np != NULL && PyArray_Check(np) && PyArray_TYPE((PyArrayObject *)np) == NPY_OBJECT) {
+            PyErr_Clear();
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -186,6 +186,7 @@ PyObject *item_by_key(PyObject *x, PyObject *key); /* see items.c */
 int set_by_key(PyObject *x, PyObject *key, PyObject *value);
 Py_ssize_t mp_length(PyObject *x);
 int is_whole_scalar(PyObject *x); /* see elements.c */
+int know_keys(void); /* see keys.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 PyObject *nb_int(PyObject *x);
 PyObject *nb_float(PyObject *x);
@@ -194,6 +195,7 @@ int nb_bool(PyObject *x);
 int is_at_operator(void); /* see defer.c */
 int is_plain(PyObject *types, PyObject *x);
 PyObject *given_sequence(PyObject *x); /* see given.c */
+int refuses_elements(PyObject *const *args, Py_ssize_t count);
 int is_tuple(PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
 PyObject *several_views(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);

@@ -234,7 +234,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         while (k-- > 0) {
             Py_DECREF(given[k]);
         }
-        if (called) {
+        if (called && !(r == NULL && refuses_elements(args, count))) {
             return r;
         }
         if (large > 0 && !PyErr_Occurred()) {

@@ -122,6 +122,9 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     /* where one special method has two slots, Python gives a derived class a detour for one */
     world.array_type->tp_as_sequence->sq_item = Handle_Type.tp_as_sequence->sq_item;
     world.array_type->tp_as_sequence->sq_ass_item = Handle_Type.tp_as_sequence->sq_ass_item;
+    if (know_keys() < 0) {
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 
