@@ -9,6 +9,7 @@ import numpy as np
 
 from dnumpy import engine, native
 from dnumpy.api.buffer import Buffer, Export, holders
+from dnumpy.api.shown import AS_NUMPYS, find_by_module
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
@@ -81,6 +82,7 @@ class _ArrayType(type):
     """
 
     __new__ = _Constructor()
+    __module__ = AS_NUMPYS
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array, as ``numpy.ndarray`` does."""
@@ -103,6 +105,9 @@ class _ArrayType(type):
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return subclass is cls or issubclass(subclass, np.ndarray)
+
+
+find_by_module(_ArrayType)
 
 
 class ndarray(Handle, metaclass=_ArrayType):

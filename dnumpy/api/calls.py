@@ -222,12 +222,10 @@ def _with_numpys_elements(x: Any) -> Any:
     """
     if type(x) is not _np_array or x.dtype.kind != "O":
         return x
-    bare = x.copy()
-    for k, element in enumerate(x.flat):
-        if type(element) is ndarray:
-            bare.flat[k] = None  # one that is an array is not taken apart
-            bare[np.unravel_index(k, x.shape)] = unwrap(element)
-            changed = True
+    mine = [k for k, element in enumerate(x.flat) if type(element) is ndarray]
+    bare = x.copy() if mine else x
+    for k in mine:
+        bare[np.unravel_index(k, x.shape)] = unwrap(x.flat[k])
     return bare
 
 

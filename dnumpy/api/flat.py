@@ -13,6 +13,7 @@ from dnumpy.api.array import exported, facts, is_managed_dtype, looked_at
 from dnumpy.api.composites import copy, ravel, reshape
 from dnumpy.api.picks import repeated
 from dnumpy.api.record import Unmanaged
+from dnumpy.api.shown import AS_NUMPYS, find_by_module
 from dnumpy.api.take import FEW_AXES, bounds, is_far
 
 if TYPE_CHECKING:
@@ -58,8 +59,13 @@ class Line:
 
 
 class _FlatType(type):
+    __module__ = AS_NUMPYS
+
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or isinstance(instance, np.flatiter)
+
+
+find_by_module(_FlatType)
 
 
 class flatiter(metaclass=_FlatType):

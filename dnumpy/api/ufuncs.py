@@ -25,6 +25,7 @@ from dnumpy.api.record import (
     widens,
     write,
 )
+from dnumpy.api.shown import AS_NUMPYS, find_by_module
 from dnumpy.api.stored import with_stored
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
@@ -64,6 +65,8 @@ def fold_with(record: Any) -> None:
 
 
 class _UfuncType(type):
+    __module__ = AS_NUMPYS
+
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
         return super().__new__(mcs, f"numpy.{name}", bases, namespace)  # as Python's messages say
 
@@ -79,6 +82,9 @@ class _UfuncType(type):
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ufunc, name)
+
+
+find_by_module(_UfuncType)
 
 
 class _Told:

@@ -283,3 +283,27 @@ def test_a_masked_copy_warns_of_an_imaginary_part_once(value: Any) -> None:
         return [str(w.message) for w in told], np.asarray(target).tolist()
 
     assert outcome(dnumpy) == outcome(np)
+
+
+CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "array": lambda xp, a: xp.array(a, dtype=xp.int8),
+    "asarray": lambda xp, a: xp.asarray(a, dtype=xp.uint8),
+    "astype": lambda xp, a: a.astype(xp.int8),
+    "astype with words": lambda xp, a: a.astype(dtype="i2", casting="unsafe"),
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_arrays_that_are_elements_become_integers_as_numpys_do(name: str) -> None:
+    def made(xp: Any, *elements: Any) -> Any:
+        a = xp.empty(len(elements), object)
+        for k, element in enumerate(elements):
+            a[k] = xp.array(element)
+        return a
+
+    for elements in ([1, 2], [3, 4, 5]), (300, 3.7), (7, 2**70), ([1], [2]):
+        assert_as_numpy(lambda xp, e=elements: CONVERSIONS[name](xp, made(xp, *e)))
+    kept = made(dnumpy, [1, 2], [3, 4, 5])
+    with pytest.raises(ValueError, match="sequence"):
+        kept.astype(int)
+    assert type(kept[0]) is dnumpy.ndarray

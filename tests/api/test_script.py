@@ -332,7 +332,7 @@ def test_the_command_swaps_numpy_for_dnumpy_and_reports_on_standard_error(folder
         """
         import numpy as np
         x = np.arange(1_000_000.0)
-        print(np.ndarray.__module__, type(x).__module__, float(np.sin(x).sum() * 0))
+        print(*(vars(k)["__module__"] for k in (np.ndarray, type(x))), float(np.sin(x).sum() * 0))
         np.save("saved.npy", x)
         """,
     )

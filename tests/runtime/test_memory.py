@@ -303,9 +303,7 @@ def collections_after(*before: str) -> list[str]:
     """Whether many objects are frozen, none are young, and garbage is collected after importing."""
     looks = "gc.get_freeze_count() > 5000, gc.get_count()[1:] == (0, 0), gc.isenabled()"
     script = "\n".join(("import gc", *before, "import dnumpy", f"print({looks})"))
-    ran = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     return ran.stdout.split()
 
 
@@ -330,9 +328,7 @@ def test_garbage_is_collected_after_an_import_that_fails() -> None:
         "try: import dnumpy\n"
         "except ImportError: print(gc.isenabled())"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert ran.stdout.split() == ["True"]
 
 
