@@ -168,9 +168,10 @@ def asanyarray(_module: Any, a: Any, dtype: Any = None, order: Any = None, **kwa
         return a
     if _is_foreign(kwargs.get("like")):
         return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
-    if isinstance(a, _np_array) and type(a) is not _np_array:
+    if type(a) is not ndarray and hasattr(type(a), "__array__") and _taken_in(a, None)[0] is a:
         kwargs.pop("like", None)
-        return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
+        given = (_given(a, dtype), dtype, order)
+        return calls.wrap_result(calls.invoke(np.asanyarray, given, kwargs), (a,))
     return asarray(_module, a, dtype, order, **kwargs)
 
 

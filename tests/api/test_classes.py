@@ -173,3 +173,28 @@ def test_a_result_larger_than_its_small_operands_is_managed(
     small = dnumpy.arange(9.0)
     for few in (small + small, small < small, dnumpy.add(small, small), -small, small * 2.0):
         assert few._np is not None
+
+
+@pytest.mark.parametrize("numpys", [False, True])
+def test_asanyarray_keeps_the_class_that_an_object_gives(numpys: bool) -> None:
+    xp: Any = np if numpys else dnumpy
+
+    class Proxy:
+        def __init__(self, given: Any) -> None:
+            self.given = given
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.given if dtype is None else self.given.astype(dtype)
+
+    class Derived(xp.ndarray):  # type: ignore[misc]
+        pass
+
+    given = np.arange(6.0).reshape(2, 3)
+    for made in (given.view(np.matrix), np.ma.array(given), xp.array(given).view(Derived)):
+        for dtype in (None, "f4"):
+            found = dnumpy.asanyarray(Proxy(made), dtype)
+            assert type(found) is type(made)
+            assert np.array_equal(np.asarray(found), given)
+        assert type(dnumpy.asarray(Proxy(made))) is dnumpy.ndarray
+    mine = xp.arange(3)
+    assert type(dnumpy.asanyarray(Proxy(mine))) is dnumpy.ndarray
