@@ -108,10 +108,13 @@ def answering(x: Any) -> Any:
 
 
 class Fortran:
-    """A function of f2py's, which takes memory of ours that it is shown for its own copy."""
+    """A function of f2py's, which takes memory of ours that it is shown for its own copy.
+
+    Or what f2py has for a module or a common block of Fortran's, which holds such and data.
+    """
 
     def __init__(self, function: Any) -> None:
-        self._function = function
+        vars(self)["_function"] = function
         self.__doc__ = function.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -120,7 +123,17 @@ class Fortran:
         return self._function(*map(answering, args), **named)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
+        found = getattr(vars(self)["_function"], name)
+        return Fortran(found) if type(found) is type(self._function) else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__doc__":
+            vars(self)[name] = value
+        else:
+            setattr(self._function, name, handed_over(value))
+
+    def __dir__(self) -> list[str]:
+        return dir(self._function)
 
     def __repr__(self) -> str:
         return repr(self._function)

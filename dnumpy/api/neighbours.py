@@ -516,6 +516,7 @@ def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
     if _watch in sys.meta_path:
         return
+    compiled.teach_extensions()
     for package in _ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys():
         if package in sys.modules:
             _adapt(package)

@@ -169,15 +169,6 @@ def _arrow_array(self: ndarray, type: Any = None) -> Any:
     return pa.array(exported(self), type=type)
 
 
-def _repr_html(self: ndarray) -> str:
-    """Describe without computing."""
-    from html import escape
-
-    state = "computed" if self._np is not None or not self._buf.pending else "pending"
-    facts = f"dnumpy.ndarray, shape {self.shape}, {self.dtype}, {self.nbytes:,} bytes, {state}"
-    return f"<pre>{escape(facts)}</pre>"
-
-
 def install() -> None:
     """Give the class its protocols; run once when the package is imported."""
     ndarray.__array__ = _array
@@ -191,7 +182,6 @@ def install() -> None:
     ndarray.__dlpack__ = _dlpack
     ndarray.__dlpack_device__ = _dlpack_device
     ndarray.__arrow_array__ = _arrow_array
-    ndarray._repr_html_ = _repr_html
     describe_classes()
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
