@@ -19,6 +19,7 @@ try:
     import numpy as _np  # noqa: ICN001 - np is what users call this module
 
     from dnumpy.api import addresses as _addresses
+    from dnumpy.api import answers as _answers
     from dnumpy.api import collection as _collection
     from dnumpy.api import derive as _derive
     from dnumpy.api import methods as _methods
@@ -49,6 +50,7 @@ try:
     _namespace.find_mirrors()
     _neighbours.watch()
     _receivers.install()
+    _answers.install()
     globals().update(_namespace.build())
     EXTRA = (
         CPU,

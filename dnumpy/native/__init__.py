@@ -144,9 +144,8 @@ else:
     Handle, Callable, Node = _module.Handle, _module.Callable, _module.Node
 
 OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else ()
-PROPERTIES: tuple[type, ...] = (
-    (property, _module.Attribute, _module.Property) if built else (property,)
-)
+_OF_C: tuple[type, ...] = (_module.Attribute, _module.Property) if built else ()
+PROPERTIES: tuple[type, ...] = (property, *_OF_C)
 
 
 def fold(name: str, *given: Any) -> bool:
@@ -370,6 +369,7 @@ if built:
     run_stretch: Any = _module.run_stretch
     run_tiles: Any = _module.run_tiles
     own_loops: Any = _module.own_loops
+    build_classes_with: Any = _module.build_classes_with
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None
 lent: Any = _module.lent if built else None  # (memory, owner, writeable): an array over the same

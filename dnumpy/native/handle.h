@@ -376,6 +376,7 @@ OF_NANS(nanmax);
 OF_NANS(nanmin);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
+PyObject *build_classes_with(PyObject *module, PyObject *const *args, Py_ssize_t count); /* classes.c */
 PyObject *lent(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */
 PyObject *take_ops(PyObject *module, PyObject *args);  /* see survey.c */

@@ -292,6 +292,8 @@ static PyMethodDef functions[] = {
      "An array over a block of a pool, which is given back once nothing lies in it."},
     {"lent", (PyCFunction)(void (*)(void))lent, METH_FASTCALL,
      "lent(memory, owner, writeable): an array over the same memory, which keeps the owner alive."},
+    {"build_classes_with", (PyCFunction)(void (*)(void))build_classes_with, METH_FASTCALL,
+     "What is to be Python's `__build_class__`, told whom to call with classes: see classes.c."},
     {"take_buffers", take_buffers, METH_NOARGS,
      "Answer for buffers before the class's `__buffer__`, which then is asked by this module."},
     {"trim_heap", trim_heap, METH_NOARGS, "Give what is free in the heap back to the system."},
