@@ -114,6 +114,24 @@ is_whole_scalar(PyObject *x)
            type == &PyULongLongArrType_Type;
 }
 
+/* A tuple with what a function makes of those parts that another tells, new. */
+PyObject *
+key_with(PyObject *key, int (*tells)(PyObject *), PyObject *(*makes)(PyObject *))
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(key);
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t k = 0; made != NULL && k < count; k++) {
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        part = tells(part) ? makes(part) : Py_NewRef(part);
+        if (part == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, k, part);
+    }
+    return made;
+}
+
 /* A key with Python's integers in place of scalars of NumPy's, new; NULL without an error where it has
    none. */
 static PyObject *
@@ -132,17 +150,7 @@ without_scalars(PyObject *key)
             break;
         }
     }
-    PyObject *made = k < count ? PyTuple_New(count) : NULL;
-    for (k = 0; made != NULL && k < count; k++) {
-        PyObject *part = PyTuple_GET_ITEM(key, k);
-        part = is_whole_scalar(part) ? without_scalars(part) : Py_NewRef(part);
-        if (part == NULL) {
-            Py_CLEAR(made);
-            break;
-        }
-        PyTuple_SET_ITEM(made, k, part);
-    }
-    return made;
+    return k < count ? key_with(key, is_whole_scalar, without_scalars) : NULL;
 }
 
 static PyObject *

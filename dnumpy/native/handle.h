@@ -186,6 +186,7 @@ PyObject *item_by_key(PyObject *x, PyObject *key); /* see items.c */
 int set_by_key(PyObject *x, PyObject *key, PyObject *value);
 Py_ssize_t mp_length(PyObject *x);
 int is_whole_scalar(PyObject *x); /* see elements.c */
+PyObject *key_with(PyObject *key, int (*tells)(PyObject *), PyObject *(*makes)(PyObject *));
 int know_keys(void); /* see keys.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 PyObject *nb_int(PyObject *x);

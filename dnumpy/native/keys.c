@@ -12,28 +12,30 @@
 static binaryfunc numpys_get;
 static objobjargproc numpys_set;
 
+static int
+is_ours(PyObject *x)
+{
+    return IS_ARRAY(x);
+}
+
+static PyObject *
+numpys_array(PyObject *x)
+{
+    return PyArray_FROM_O(x);
+}
+
 /* A key with NumPy's arrays in place of ours, new; NULL without an error where it has none. */
 static PyObject *
 without_ours(PyObject *key)
 {
     if (IS_ARRAY(key)) {
-        return PyArray_FROM_O(key);
+        return numpys_array(key);
     }
     Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0, k = 0;
     while (k < count && !IS_ARRAY(PyTuple_GET_ITEM(key, k))) {
         k++;
     }
-    PyObject *made = k < count ? PyTuple_New(count) : NULL;
-    for (k = 0; made != NULL && k < count; k++) {
-        PyObject *part = PyTuple_GET_ITEM(key, k);
-        part = IS_ARRAY(part) ? PyArray_FROM_O(part) : Py_NewRef(part);
-        if (part == NULL) {
-            Py_CLEAR(made);
-            break;
-        }
-        PyTuple_SET_ITEM(made, k, part);
-    }
-    return made;
+    return k < count ? key_with(key, is_ours, numpys_array) : NULL;
 }
 
 static PyObject *
