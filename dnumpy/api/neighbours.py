@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import compiled, submitted
+from dnumpy.api import compiled, standards, submitted
 from dnumpy.api.array import ndarray
 from dnumpy.api.handing import (
     answering,
@@ -470,7 +470,8 @@ class _Watch:  # as MirrorFinder, without the base class
 
         Who asks may only want to know whether it is there: it is adapted once it is loaded.
         """
-        if fullname in self._asked or not (fullname in self.packages or _is_in_whole(fullname)):
+        adapted = fullname in self.packages or fullname.endswith(standards.HELPERS)
+        if fullname in self._asked or not (adapted or _is_in_whole(fullname)):
             return None
         self._asked.add(fullname)
         try:
@@ -486,6 +487,8 @@ class _Watch:  # as MirrorFinder, without the base class
         execute(module)
         if _is_in_whole(module.__name__):
             _adapt_module(module, {})
+        if module.__name__.endswith(standards.HELPERS):
+            standards.teach(module)
         if module.__name__ in self.packages:
             self.packages.discard(module.__name__)
             _adapt(module.__name__)
@@ -517,6 +520,7 @@ def watch() -> None:
     if _watch in sys.meta_path:
         return
     compiled.teach_extensions()
+    standards.teach_all()
     for package in _ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys():
         if package in sys.modules:
             _adapt(package)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import standards
 
 if TYPE_CHECKING:
     import types
@@ -210,3 +212,28 @@ def test_a_wrapper_is_given_no_more_arguments_than_it_takes() -> None:
         found = dnumpy.add(_Old(np.ones(2)), dnumpy.ones(2))
     assert type(found) is _Old
     np.testing.assert_array_equal(found.values, [2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "layer", ["scipy._lib.array_api_compat", "sklearn.externals.array_api_compat"]
+)
+def test_ours_are_of_numpys_namespace_to_the_array_apis_layer(layer: str) -> None:
+    compat = pytest.importorskip(layer)
+    x = dnumpy.arange(4.0)
+    numpys = compat.array_namespace(np.ones(2))
+    assert compat.array_namespace(x, np.ones(2), x.sum(), np.float32(2)) is numpys
+    assert compat.is_numpy_array(x)
+    assert compat.is_array_api_obj(x)
+    assert not compat.is_numpy_array([1.0])
+    assert compat.device(x) == "cpu"
+    assert compat.to_device(x, "cpu") is x
+
+
+def test_a_layer_of_the_array_api_from_before_it_looked_classes_up_is_taught() -> None:
+    module = ModuleType("old.array_api_compat.common._helpers")
+    exec(
+        "import numpy as np\ndef is_numpy_array(x): return isinstance(x, np.ndarray)", vars(module)
+    )
+    standards.teach(module)
+    assert module.is_numpy_array(dnumpy.ones(2))
+    assert not module.is_numpy_array([1.0])
