@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine
 from dnumpy.api import blocks
-from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
+from dnumpy.api.array import from_expr, is_managed_dtype
 from dnumpy.api.record import content, to_numpy
 from dnumpy.ops.applied import APPLY, ApplyParams
 
@@ -30,7 +30,7 @@ def apply_along_axis(
         given = func1d(first, *args, **kwargs)
     except Exception:  # noqa: BLE001 - with arrays of dnumpy it succeeds, or raises for the user
         return NotImplemented
-    if isinstance(given, np.ndarray) and type(given) not in (np.ndarray, ndarray):
+    if issubclass(type(given), np.ndarray) and type(given) is not np.ndarray:
         return NotImplemented  # a class of its own, which NumPy's code knows how to keep
     seen = np.asarray(to_numpy(given))
     params = ApplyParams((True,), func1d, args, tuple(kwargs.items()), seen.dtype)

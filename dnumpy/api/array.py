@@ -97,6 +97,12 @@ class _ArrayType(type):
         """Return NumPy's, which programs print."""
         return f"<class 'numpy.{cls.__qualname__}'>"
 
+    def __eq__(cls, other: object) -> bool:
+        """Say so of NumPy's class too: ``type(x) == np.ndarray`` of what a package returns."""
+        return other is cls or other is np.ndarray
+
+    __hash__ = type.__hash__  # tables in which classes are looked up tell them apart
+
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if name not in _OWN]
 
@@ -110,6 +116,36 @@ class _ArrayType(type):
 find_by_module(_ArrayType)
 
 
+class _ShownType(_ArrayType):
+    """Lets what an array shows as its class stand for :class:`ndarray` everywhere but in ``is``."""
+
+    __new__ = type.__new__
+    __module__ = AS_NUMPYS
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return ndarray(*args, **kwargs)
+
+    def __eq__(cls, other: object) -> bool:
+        # not to NumPy's, from which it is derived: functools would merge the two
+        return other is cls or other is ndarray
+
+    def __hash__(cls) -> int:
+        return hash(ndarray)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, ndarray)
+
+
+find_by_module(_ShownType)
+
+
+class _Shown(np.ndarray, metaclass=_ShownType):
+    __qualname__ = "ndarray"
+
+
 class ndarray(Handle, metaclass=_ArrayType):
     """A NumPy array that computes when it is looked at.
 
@@ -118,6 +154,10 @@ class ndarray(Handle, metaclass=_ArrayType):
     """
 
     __slots__ = ()
+
+    # so that an array of ours is an instance of NumPy's class too, wherever a package asks: the
+    # class of that is to be one of its subclasses. What asks in C is not told, nor need it be
+    __class__ = _Shown  # type: ignore[assignment]
 
     _np: np.ndarray | None
     _buf: Buffer

@@ -300,7 +300,7 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
     nested: list[Any] = []
     for x in handles:
         if type(x) is not ndarray:
-            if isinstance(x, _np_array) and (r is x or _root(r) is _root(x)):
+            if issubclass(type(x), _np_array) and (r is x or _root(r) is _root(x)):
                 return adopt(r)
             if type(x) not in PLAIN:
                 nested += _handles_in(x)

@@ -352,7 +352,7 @@ def _makearray(a: Any) -> tuple[Any, Callable[..., Any]]:
     if type(a) is np.ndarray:  # whose results are ours
         return made, lambda result: result
     wrap = getattr(a, "__array_wrap__", made.__array_wrap__)
-    if isinstance(a, np.ndarray):  # of a subclass, which wraps NumPy's arrays
+    if issubclass(type(a), np.ndarray):  # a subclass, which wraps NumPy's arrays
         return made, lambda result: wrap(calls.unwrap(result))
     return made, wrap
 

@@ -466,7 +466,7 @@ def _overridden(wrapped: np.ufunc, theirs: str, x: Any, y: Any) -> Any:
     found = operators.asked_first(y, theirs, x)
     if found is not NotImplemented:
         return found
-    if isinstance(y, _np_array) and getattr(type(y), theirs) is getattr(_np_array, theirs):
+    if issubclass(type(y), _np_array) and getattr(type(y), theirs) is getattr(_np_array, theirs):
         return ufuncs.call(operators.COMPARE[theirs.strip("_")], (y, x), {})
     return ufuncs.call(wrapped, (x, y), {})
 

@@ -124,7 +124,7 @@ def asked_first(other: Any, theirs: str, ours: Any) -> Any:
 
 def has_own_operators(other: Any) -> bool:
     """Whether ``other`` is of a subclass of NumPy's array, whose operators Python tries first."""
-    if not isinstance(other, _np_array) or type(other) is _np_array:
+    if type(other) is _np_array or not issubclass(type(other), _np_array):
         return False
     return not overrides.overridden((other,), "__array_ufunc__")
 

@@ -35,7 +35,7 @@ def called(numpys: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     As ``super()`` finds it in a subclass: special methods are given what they are called with, and
     NumPy asks an array of ours for what it needs.
     """
-    if not args or not isinstance(args[0], np.ndarray):
+    if not args or not issubclass(type(args[0]), np.ndarray):
         return numpys(*args, **kwargs)  # raises what NumPy raises
     name = numpys.__name__
     if numpys in _OF_ANY and len(args) > _FEWEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -198,3 +199,48 @@ def test_asanyarray_keeps_the_class_that_an_object_gives(numpys: bool) -> None:
         assert type(dnumpy.asarray(Proxy(made))) is dnumpy.ndarray
     mine = xp.arange(3)
     assert type(dnumpy.asanyarray(Proxy(mine))) is dnumpy.ndarray
+
+
+@pytest.mark.parametrize("count", [3, 300_000])
+def test_arrays_are_instances_of_numpys_class_too(count: int) -> None:
+    x = dnumpy.arange(float(count)) * 2
+    assert isinstance(x, np.ndarray)
+    assert isinstance(x, dnumpy.ndarray)
+    assert not isinstance(x, np.ma.MaskedArray | np.matrix | np.generic)
+
+    @functools.singledispatch
+    def told(x: Any) -> str:
+        return "something else"
+
+    told.register(np.ndarray)(lambda x: "NumPy's")
+    assert told(x) == "NumPy's"
+    told.register(dnumpy.ndarray)(lambda x: "ours")
+    assert told(x) == "ours"
+
+
+def test_what_an_array_shows_as_its_class_stands_for_it() -> None:
+    x = dnumpy.arange(3)
+    shown = x.__class__
+    assert shown == dnumpy.ndarray
+    assert np.ndarray == dnumpy.ndarray
+    assert np.matrix != dnumpy.ndarray
+    assert type(np.ones(2)) in (list, dnumpy.ndarray)
+    assert {np.ndarray: 1, dnumpy.ndarray: 2}[type(x)] == 2
+    assert dnumpy.ndarray == shown
+    assert shown != np.matrix
+    assert {dnumpy.ndarray: 1}[shown] == 1
+    assert shown.__name__ == shown.__qualname__ == "ndarray"
+    assert shown.__module__ == "numpy"
+    assert repr(shown) == "<class 'numpy.ndarray'>"
+    assert type(shown((2, 3))) is dnumpy.ndarray
+    assert isinstance(np.ones(2), shown)
+    assert isinstance(x, shown)
+    assert issubclass(shown, np.ndarray)
+    assert issubclass(np.matrix, shown)
+    assert pickle.loads(pickle.dumps(shown)) is dnumpy.ndarray
+    assert type(copy.deepcopy(x)) is type(pickle.loads(pickle.dumps(x))) is dnumpy.ndarray
+
+    class Own(shown):  # type: ignore[misc, valid-type]
+        pass
+
+    assert isinstance(np.ones(2).view(Own), dnumpy.ndarray)
