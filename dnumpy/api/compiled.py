@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import functools
 import sys
-from importlib.machinery import ExtensionFileLoader
 from types import BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.api.array import ndarray
-from dnumpy.api.handing import Fortran, handed_over, handing_over
+from dnumpy.api.handing import handed_over, handing_over
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
@@ -96,50 +95,6 @@ def teach_jax() -> None:
     if handlers is not None:
         for ours in (ndarray, DeferredScalar):
             handlers[ours] = lambda x: dtypes.canonicalize_value(handed_over(x))
-
-
-def teach_f2py(title: str) -> None:
-    """Let what f2py made copy our arrays before it writes to them, as it does NumPy's.
-
-    It takes what another class shows it for a copy made for it, and writes its results there, and
-    it refuses such a class where it is to write to what it is given.
-    """
-    _teach_module_of_f2py(sys.modules[title])
-
-
-def _teach_module_of_f2py(module: ModuleType) -> None:
-    for name, value in [*vars(module).items()]:
-        if type(value).__name__ == "fortran":
-            setattr(module, name, Fortran(value))
-
-
-def teach_extensions() -> None:
-    """Let functions of f2py's in all compiled modules be taught, when those are imported, or now.
-
-    SciPy's own modules call them with NumPy's arrays.
-    """
-    execute = ExtensionFileLoader.exec_module
-    if execute is _executed:
-        return
-    for module in [*sys.modules.values()]:
-        if isinstance(getattr(module, "__loader__", None), ExtensionFileLoader):
-            _teach_if_of_f2py(module)
-    _execute[:] = [execute]
-    ExtensionFileLoader.exec_module = _executed  # type: ignore[method-assign]
-
-
-_execute: list[Callable[[Any, ModuleType], None]] = []
-
-
-def _executed(self: ExtensionFileLoader, module: ModuleType) -> None:
-    """Execute a compiled module, as ``exec_module`` does, and teach it."""
-    _execute[0](self, module)
-    _teach_if_of_f2py(module)
-
-
-def _teach_if_of_f2py(module: ModuleType) -> None:
-    if module.__name__.partition(".")[0] != "scipy":
-        _teach_module_of_f2py(module)
 
 
 def teach_numexpr() -> None:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import compiled, standards, submitted
+from dnumpy.api import compiled, extensions, standards, submitted
 from dnumpy.api.array import ndarray
 from dnumpy.api.handing import (
     answering,
@@ -85,6 +85,8 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.util.hashing", "hash_array"),
         ("pandas.core.arrays.masked.BaseMaskedArray", "__init__"),
         ("pandas.core.arrays.numeric.NumericArray", "__init__"),
+        ("pandas._libs.lib", "map_infer"),
+        ("pandas._libs.lib", "map_infer_mask"),
         ("pandas.core.algorithms", "isin"),
         ("pandas.api.extensions", "take"),
         ("pandas.core.common", "apply_if_callable"),
@@ -122,6 +124,7 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("xarray.core.dataset.Dataset", "interp"),
         ("xarray.core.dataset.Dataset", "_validate_interp_indexers"),
     ),
+    "awkward": (("awkward", "*"), ("awkward.highlevel.Array", "**")),
     "h5py": tuple(
         ("h5py._hl.dataset.Dataset", name)
         for name in ("__getitem__", "__setitem__", "read_direct", "write_direct")
@@ -231,6 +234,20 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what maps a function over elements: it looks into arrays of one that this gives."""
+
+    @functools.wraps(function)
+    def asked(values: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        def mapped(*given: Any) -> Any:
+            found = f(*given)
+            return handed_over(found) if type(found) in (ndarray, DeferredScalar) else found
+
+        return function(values, mapped, *args, **kwargs)
+
+    return asked
+
+
 class _Factors:
     """Factors of a sparse matrix: SciPy's object in all but that it solves for arrays of ours."""
 
@@ -262,6 +279,8 @@ _BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "spilu": _factoring,
     "funm": lambda function: handing_over(function, answering, always=True),
     "iterencode": _writing,
+    "map_infer": _mapping,
+    "map_infer_mask": _mapping,
 }
 
 
@@ -400,9 +419,12 @@ def _level_outside(inside: str) -> int:
     """
     ours = (__file__, handing_over.__code__.co_filename)
     folder = str(Path(inside).parent.parent)
+    tests = str(Path(folder, "tests"))  # as the packages count, which are a program's lines to them
     frame: FrameType | None = sys._getframe(1)
     level = 1
     while frame is not None and frame.f_code.co_filename.startswith((folder, *ours)):
+        if frame.f_code.co_filename.startswith(tests):
+            break
         frame, level = frame.f_back, level + 1
     return level
 
@@ -442,8 +464,6 @@ _TAUGHT: dict[str, Callable[[], None]] = {
     "cv2": compiled.teach_opencv,
     "jax": compiled.teach_jax,
     "numba": _teach_numba,
-    "scipy.linalg.blas": functools.partial(compiled.teach_f2py, "scipy.linalg.blas"),
-    "scipy.linalg.lapack": functools.partial(compiled.teach_f2py, "scipy.linalg.lapack"),
     "numexpr": compiled.teach_numexpr,
     "distributed.client": submitted.teach,
 }
@@ -519,7 +539,7 @@ def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
     if _watch in sys.meta_path:
         return
-    compiled.teach_extensions()
+    extensions.teach_all()
     standards.teach_all()
     for package in _ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys():
         if package in sys.modules:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import calls, draws
+from dnumpy.api import calls, draws, extensions
 from dnumpy.api.array import bare, ndarray, wrap
 from dnumpy.api.dispatch import WRITING
 from dnumpy.api.locks import writing
@@ -184,6 +184,7 @@ def _spawn(self: Any, n_children: int) -> list[Any]:
 
 
 Generator.spawn = _spawn
+extensions.also(Generator, lambda stream: stream._plain or stream)  # none while it is made
 
 
 def _multivariate_normal(self: Any, *args: Any, **kwargs: Any) -> Any:

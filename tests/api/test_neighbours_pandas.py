@@ -135,3 +135,16 @@ def test_json_writes_pending_scalars_as_numpys(indent: int | None) -> None:
     assert json.dumps(pending(), default=str) == json.dumps(total)
     with pytest.raises(TypeError, match="Object of type float32 is not JSON serializable"):
         json.dumps(pending("f4"))
+
+
+@pytest.mark.parametrize("method", ["map", "apply"])
+def test_a_function_may_give_an_array_of_no_axes_for_an_element(method: str) -> None:
+    made = getattr(pandas.Series([0, 1, 2]), method)(lambda x: dnumpy.where(x == 0, 5, 7))
+    expected = getattr(pandas.Series([0, 1, 2]), method)(lambda x: np.where(x == 0, 5, 7))
+    pandas.testing.assert_series_equal(made, expected)
+
+
+def test_levels_of_an_index_are_found() -> None:  # by an engine that is derived from two in C
+    index = pandas.MultiIndex.from_product([dnumpy.array(["a", "b"]), dnumpy.arange(3)])
+    assert index.is_unique
+    assert index.get_loc(("b", 1)) == 4
