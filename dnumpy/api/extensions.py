@@ -4,7 +4,9 @@ Compiled code asks for NumPy's class by its address, so that a function of Cytho
 that is declared an array would refuse ours, and one of f2py's would take the memory that ours shows
 for a copy that it may write to. All functions of modules that are no part of Python or of NumPy are
 taught as the modules are loaded, and constructors and methods of classes. Of classes that pybind11
-makes the constructors alone are: it takes what stands for a method for a program's own.
+makes the constructors alone are: it takes what stands for a method for a program's own. When one is
+first given an array of ours, its file is looked into: what does not so much as name NumPy, and
+keeps objects or decorates functions, is given ours.
 
 Where the module in C was not built, functions of f2py's alone are taught: they would return what is
 wrong, where all others raise.
@@ -12,9 +14,11 @@ wrong, where all others raise.
 
 from __future__ import annotations
 
+import mmap
 import sys
 from contextlib import suppress
 from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +62,8 @@ def teach_all() -> None:
     if execute is _executed:
         return
     if native.built:
-        outside.hand_over_by(_handed, (DeferredScalar,))
-        outside.hand_over_in(np.ndarray, _OF_ARRAYS, slots=False)
+        outside.hand_over_by(_handed, (DeferredScalar,), _names_numpy)
+        outside.hand_over_in(np.ndarray, _OF_ARRAYS, [True, ""], slots=False)
     taught: dict[int, Any] = {}  # also keeps the functions alive, so that each has its own number
     tops = set()
     for module in [*sys.modules.values()]:
@@ -80,7 +84,7 @@ def also(kind: type, handed: Callable[[Any], Any]) -> None:
     """Let compiled code have what a function gives for each instance of a class of ours."""
     _others[kind] = handed
     if native.built:
-        outside.hand_over_by(_handed, (DeferredScalar, *_others))
+        outside.hand_over_by(_handed, (DeferredScalar, *_others), _names_numpy)
 
 
 def _handed(x: Any) -> Any:
@@ -88,6 +92,20 @@ def _handed(x: Any) -> Any:
     if kind in _others:
         return _others[kind](x)
     return np.ndarray if x is ndarray else handed_over_inside(x)
+
+
+def _names_numpy(path: str) -> bool:
+    """Whether a compiled file has NumPy's name in it, as all have that use its interface in C."""
+    with (
+        Path(path).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+    ):
+        return text.find(b"numpy") >= 0
+
+
+def _home(module: ModuleType) -> list[Any]:
+    path = getattr(module, "__file__", None)
+    return [None, path] if path and Path(path).is_file() else [True, ""]
 
 
 def _executed(self: ExtensionFileLoader, module: ModuleType) -> None:
@@ -110,6 +128,7 @@ def teach(module: ModuleType) -> dict[int, Any]:
     if _knows(module.__name__):
         return taught
     top = module.__name__.partition(".")[0]
+    home = _home(module)
     answered = top != "scipy" or not native.built  # SciPy's call no functions of the program's
     for name, value in [*vars(module).items()]:
         kind = type(value).__name__
@@ -119,11 +138,12 @@ def teach(module: ModuleType) -> dict[int, Any]:
             if name.startswith("delete_"):
                 continue  # SWIG looks into what it is told is its own: see native/compiled.c
             if id(value) not in taught:
-                wraps = Fortran if kind == "fortran" and answered else outside.handing
-                taught[id(value)] = wraps(value)
+                by_fortran = kind == "fortran" and answered
+                made = Fortran(value) if by_fortran else outside.handing(value, home)
+                taught[id(value)] = made
             setattr(module, name, taught[id(value)])
         elif native.built and isinstance(value, type):
-            _teach_class(value, module)
+            _teach_class(value, module, home)
     return taught
 
 
@@ -135,9 +155,9 @@ def _teach_streams(module: ModuleType) -> None:
     for name, value in [*vars(module).items()]:
         whose = type(getattr(value, "__self__", None)).__name__
         if isinstance(value, type) and value.__module__.startswith("numpy.random"):
-            _teach_class(value, module)
+            _teach_class(value, module, [True, ""])
         elif whose == "RandomState":  # a method of the one that the module's functions draw from
-            setattr(module, name, outside.handing(value))
+            setattr(module, name, outside.handing(value, [True, ""]))
 
 
 def _knows(module: str) -> bool:
@@ -145,7 +165,7 @@ def _knows(module: str) -> bool:
     return top in _KNOWING or top in sys.stdlib_module_names
 
 
-def _teach_class(kind: type, module: ModuleType) -> None:
+def _teach_class(kind: type, module: ModuleType, home: list[Any]) -> None:
     homes = {module.__name__.partition(".")[0], module.__spec__.name.partition(".")[0]}  # type: ignore[union-attr]
     if str(kind.__module__).partition(".")[0] not in homes or issubclass(kind, BaseException):
         return
@@ -153,11 +173,11 @@ def _teach_class(kind: type, module: ModuleType) -> None:
         names = [name for name, value in vars(kind).items() if type(value).__name__ in _METHODS]
         stated = not {"__dict__", "__weakref__"}.isdisjoint(vars(kind))  # by a class statement
         methods = tuple(name for name in names if not name.startswith("__"))
-        outside.hand_over_in(kind, methods, slots=not stated)
+        outside.hand_over_in(kind, methods, home, slots=not stated)
         if not stated:
             _find_again(kind)
     elif type(vars(kind).get(_INIT)).__name__ == "instancemethod":
-        setattr(kind, _INIT, outside.handing(vars(kind)[_INIT]))
+        setattr(kind, _INIT, outside.handing(vars(kind)[_INIT], home))
 
 
 def _find_again(kind: type) -> None:

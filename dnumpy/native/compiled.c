@@ -4,7 +4,8 @@
    numpy.ndarray"), or takes the memory that it is shown for its own copy. So its functions are called
    through `Handing`, its methods through `HandingMethod`, and the classes' own slots through the ones
    below. Each looks at the classes of what it is given, some nanoseconds, since most calls are a
-   package's own, of NumPy's arrays. */
+   package's own, of NumPy's arrays. Where one of ours is among it, it asks, once for a module, whether that
+   knows NumPy at all: what decorates functions or keeps objects is given ours as they are. */
 
 #include "handle.h"
 
@@ -14,6 +15,7 @@
 #define MOST_OTHERS 4       /* classes */
 
 static PyObject *handed;   /* what gives NumPy's array, scalar or container for one of ours */
+static PyObject *looked;   /* whether a module's file, by its path, knows NumPy */
 static PyObject *slots_of; /* class -> capsule of the slots it had */
 static PyTypeObject *others[MOST_OTHERS]; /* whose instances are ours too: pending scalars, streams */
 static int count_others;
@@ -22,7 +24,23 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *function, *weak;
+    PyObject *home; /* [whether it knows NumPy, None before it was asked; the path], one for a module */
 } Handing;
+
+/* Whether what is compiled in a module takes NumPy's arrays for what they are; -1 with an error. */
+static int
+knows_numpy(PyObject *home)
+{
+    PyObject *known = PyList_GET_ITEM(home, 0);
+    if (known == Py_None) {
+        known = PyObject_CallOneArg(looked, PyList_GET_ITEM(home, 1));
+        if (known == NULL) {
+            return -1;
+        }
+        PyList_SetItem(home, 0, known);
+    }
+    return known == Py_True;
+}
 
 static inline int
 is_ours(PyObject *x)
@@ -110,26 +128,31 @@ give_back(PyObject **found, PyObject *stood, PyObject *ours)
 /* Call with NumPy's in place of the arguments from `first` on that hold something of ours. What gives
    back an array that it was given, to write to, gives ours. */
 static PyObject *
-call_handing(PyObject *function, PyObject *const *args, Py_ssize_t given, PyObject *kwnames,
+call_handing(const Handing *self, PyObject *const *args, Py_ssize_t given, PyObject *kwnames,
              Py_ssize_t first)
 {
+    int knows = knows_numpy(self->home);
+    if (knows < 0) {
+        return NULL;
+    }
     Py_ssize_t count = given + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k;
     PyObject *few[ON_STACK], **made = few, *found = NULL;
     if (count > ON_STACK && (made = PyMem_New(PyObject *, count)) == NULL) {
         return PyErr_NoMemory();
     }
     for (k = 0; k < count; k++) {
-        made[k] = k >= first ? handed_one(args[k]) : Py_NewRef(args[k]);
+        int as_it_is = k < first || !(knows || is_handing(args[k]));
+        made[k] = as_it_is ? Py_NewRef(args[k]) : handed_one(args[k]);
         if (made[k] == NULL) {
             break;
         }
     }
     if (k == count) {
-        found = PyObject_Vectorcall(function, made, (size_t)given, kwnames);
+        found = PyObject_Vectorcall(self->function, made, (size_t)given, kwnames);
     }
     while (k > 0) {
         k--;
-        if (found != NULL && IS_ARRAY(args[k])) {
+        if (found != NULL && made[k] != args[k] && IS_ARRAY(args[k])) {
             give_back(&found, made[k], args[k]);
         }
         Py_DECREF(made[k]);
@@ -143,21 +166,21 @@ call_handing(PyObject *function, PyObject *const *args, Py_ssize_t given, PyObje
 static PyObject *
 handing_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *kwnames)
 {
-    PyObject *function = ((Handing *)self)->function;
     Py_ssize_t given = PyVectorcall_NARGS(flagged);
     Py_ssize_t count = given + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     for (Py_ssize_t k = 0; k < count; k++) {
         if (is_to_be_handed(args[k])) {
-            return call_handing(function, args, given, kwnames, k);
+            return call_handing((Handing *)self, args, given, kwnames, k);
         }
     }
-    return PyObject_Vectorcall(function, args, flagged, kwnames);
+    return PyObject_Vectorcall(((Handing *)self)->function, args, flagged, kwnames);
 }
 
 static int
 handing_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(((Handing *)self)->function);
+    Py_VISIT(((Handing *)self)->home);
     return 0;
 }
 
@@ -165,6 +188,7 @@ static int
 handing_clear(PyObject *self)
 {
     Py_CLEAR(((Handing *)self)->function);
+    Py_CLEAR(((Handing *)self)->home);
     return 0;
 }
 
@@ -198,7 +222,7 @@ handing_repr(PyObject *self)
     return PyObject_Repr(((Handing *)self)->function);
 }
 
-static PyObject *handing_of(PyObject *function);
+static PyObject *handing_of(PyObject *function, PyObject *home);
 
 static PyObject *
 handing_bound(PyObject *self, PyObject *object, PyObject *type)
@@ -210,14 +234,14 @@ handing_bound(PyObject *self, PyObject *object, PyObject *type)
     PyObject *found = Py_TYPE(function)->tp_descr_get(function, object, type);
     PyObject *made = found == NULL        ? NULL
                      : found == function ? Py_NewRef(self)
-                                         : handing_of(found);
+                                         : handing_of(found, ((Handing *)self)->home);
     Py_XDECREF(found);
     return made;
 }
 
 /* Return what calls a function so; a method where it becomes one as an attribute of an object. */
 static PyObject *
-handing_of(PyObject *function)
+handing_of(PyObject *function, PyObject *home)
 {
     if (is_handing(function)) {
         return Py_NewRef(function);
@@ -230,6 +254,7 @@ handing_of(PyObject *function)
     if (self != NULL) {
         self->call = handing_call;
         self->function = Py_NewRef(function);
+        self->home = Py_NewRef(home);
         self->weak = NULL;
         PyObject_GC_Track(self);
     }
@@ -241,7 +266,7 @@ static PyObject *
 handing_choose(PyObject *self, PyObject *key)
 {
     PyObject *found = PyObject_GetItem(((Handing *)self)->function, key);
-    PyObject *made = found == NULL ? NULL : handing_of(found);
+    PyObject *made = found == NULL ? NULL : handing_of(found, ((Handing *)self)->home);
     Py_XDECREF(found);
     return made;
 }
@@ -273,46 +298,45 @@ typedef struct {
     ternaryfunc call;
     binaryfunc get;
     objobjargproc set;
+    PyObject *home;
 } Slots;
 
-/* What the class, or the one in C that it is derived from, had in a slot. There is one: none is changed
-   that is derived from another, since slots of a class call those of its base with its own objects. A
-   class statement makes slots that look a method up, and finds those that stand for these. */
-static void *
-had_in(PyTypeObject *type, size_t slot)
+/* What the class, or the one in C that it is derived from, had. There is one: none is changed that is
+   derived from another, since slots of a class call those of its base with its own objects. A class
+   statement makes slots that look a method up, and finds those that stand for these. */
+static const Slots *
+slots_for(PyTypeObject *type)
 {
     for (; type != NULL; type = type->tp_base) {
         PyObject *found = PyDict_GetItemWithError(slots_of, (PyObject *)type);
         if (found != NULL) {
-            return *(void **)((char *)PyCapsule_GetPointer(found, NULL) + slot);
+            return PyCapsule_GetPointer(found, NULL);
         }
     }
     Py_FatalError("a class has a slot of dnumpy's that no class it is derived from had");
 }
 
-#define HAD(KIND, TYPE, SLOT) ((KIND)had_in(TYPE, offsetof(Slots, SLOT)))
-
-/* Positional arguments with NumPy's in place of ours, new; NULL with an error. */
+/* What a slot is to have for what it was given, new; NULL with an error. */
 static PyObject *
-handed_tuple(PyObject *args)
+for_slot(const Slots *had, PyObject *x)
 {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
-        if (is_to_be_handed(PyTuple_GET_ITEM(args, k))) {
-            return PyObject_CallOneArg(handed, args);
-        }
+    int ours = is_to_be_handed(x);
+    for (Py_ssize_t k = 0; !ours && PyTuple_CheckExact(x) && k < PyTuple_GET_SIZE(x); k++) {
+        ours = is_to_be_handed(PyTuple_GET_ITEM(x, k));
     }
-    return Py_NewRef(args);
+    int knows = ours ? knows_numpy(had->home) : 0;
+    return knows < 0 ? NULL : knows ? PyObject_CallOneArg(handed, x) : Py_NewRef(x);
 }
 
+/* The same of positional and of named arguments; -1 with an error. */
 static int
-hand_both(PyObject **args, PyObject **kwargs)
+for_slot_all(const Slots *had, PyObject **args, PyObject **kwargs)
 {
-    *args = handed_tuple(*args);
+    *args = for_slot(had, *args);
     if (*args == NULL) {
         return -1;
     }
-    *kwargs = *kwargs != NULL && holds_ours(*kwargs) ? PyObject_CallOneArg(handed, *kwargs)
-                                                     : Py_XNewRef(*kwargs);
+    *kwargs = *kwargs == NULL ? NULL : for_slot(had, *kwargs);
     if (*kwargs == NULL && PyErr_Occurred()) {
         Py_CLEAR(*args);
         return -1;
@@ -323,10 +347,11 @@ hand_both(PyObject **args, PyObject **kwargs)
 static int
 init_handing(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    if (hand_both(&args, &kwargs) < 0) {
+    const Slots *had = slots_for(Py_TYPE(self));
+    if (for_slot_all(had, &args, &kwargs) < 0) {
         return -1;
     }
-    int done = HAD(initproc, Py_TYPE(self), init)(self, args, kwargs);
+    int done = had->init(self, args, kwargs);
     Py_DECREF(args);
     Py_XDECREF(kwargs);
     return done;
@@ -335,10 +360,11 @@ init_handing(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 new_handing(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    if (hand_both(&args, &kwargs) < 0) {
+    const Slots *had = slots_for(type);
+    if (for_slot_all(had, &args, &kwargs) < 0) {
         return NULL;
     }
-    PyObject *made = HAD(newfunc, type, new)(type, args, kwargs);
+    PyObject *made = had->new(type, args, kwargs);
     Py_DECREF(args);
     Py_XDECREF(kwargs);
     return made;
@@ -347,10 +373,11 @@ new_handing(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static PyObject *
 slot_call_handing(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    if (hand_both(&args, &kwargs) < 0) {
+    const Slots *had = slots_for(Py_TYPE(self));
+    if (for_slot_all(had, &args, &kwargs) < 0) {
         return NULL;
     }
-    PyObject *found = HAD(ternaryfunc, Py_TYPE(self), call)(self, args, kwargs);
+    PyObject *found = had->call(self, args, kwargs);
     Py_DECREF(args);
     Py_XDECREF(kwargs);
     return found;
@@ -359,8 +386,9 @@ slot_call_handing(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 get_handing(PyObject *self, PyObject *key)
 {
-    PyObject *made = handed_one(key);
-    PyObject *found = made == NULL ? NULL : HAD(binaryfunc, Py_TYPE(self), get)(self, made);
+    const Slots *had = slots_for(Py_TYPE(self));
+    PyObject *made = for_slot(had, key);
+    PyObject *found = made == NULL ? NULL : had->get(self, made);
     Py_XDECREF(made);
     return found;
 }
@@ -368,9 +396,10 @@ get_handing(PyObject *self, PyObject *key)
 static int
 set_handing(PyObject *self, PyObject *key, PyObject *value)
 {
-    PyObject *made = handed_one(key), *given = value == NULL ? NULL : handed_one(value);
+    const Slots *had = slots_for(Py_TYPE(self));
+    PyObject *made = for_slot(had, key), *given = value == NULL ? NULL : for_slot(had, value);
     int failed = made == NULL || (value != NULL && given == NULL);
-    int done = failed ? -1 : HAD(objobjargproc, Py_TYPE(self), set)(self, made, given);
+    int done = failed ? -1 : had->set(self, made, given);
     Py_XDECREF(made);
     Py_XDECREF(given);
     return done;
@@ -410,7 +439,7 @@ put_slots(PyTypeObject *type, const Slots *had)
 
 /* Change the slots of a class that is derived from `object` alone, and remember what they were. */
 static int
-change_slots(PyTypeObject *type, PyObject *dict)
+change_slots(PyTypeObject *type, PyObject *dict, PyObject *home)
 {
     Slots *had = PyMem_New(Slots, 1);
     PyObject *kept = had == NULL ? NULL : PyCapsule_New(had, NULL, NULL);
@@ -426,12 +455,12 @@ change_slots(PyTypeObject *type, PyObject *dict)
                    type->tp_new == PyBaseObject_Type.tp_new ? NULL : type->tp_new,
                    called_so ? type->tp_call : NULL,
                    mapping == NULL ? NULL : mapping->mp_subscript,
-                   mapping == NULL ? NULL : mapping->mp_ass_subscript};
+                   mapping == NULL ? NULL : mapping->mp_ass_subscript, Py_NewRef(home)};
     static const char *names[] = {"__init__", "__call__", "__getitem__", "__setitem__", "__delitem__"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         PyObject *found = PyDict_GetItemString(dict, names[k]);
         if (found != NULL && Py_IS_TYPE(found, &PyWrapperDescr_Type)) {
-            PyObject *made = handing_of(found);
+            PyObject *made = handing_of(found, home);
             int failed = made == NULL || PyDict_SetItemString(dict, names[k], made) < 0;
             Py_XDECREF(made);
             if (failed) {
@@ -444,12 +473,12 @@ change_slots(PyTypeObject *type, PyObject *dict)
 
 /* Have the methods of a class, by their names, be called so. */
 static int
-change_methods(PyObject *dict, PyObject *names)
+change_methods(PyObject *dict, PyObject *names, PyObject *home)
 {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); k++) {
         PyObject *name = PyTuple_GET_ITEM(names, k);
         PyObject *found = PyDict_GetItemWithError(dict, name);
-        PyObject *made = found == NULL ? NULL : handing_of(found);
+        PyObject *made = found == NULL ? NULL : handing_of(found, home);
         int failed = made == NULL || PyDict_SetItem(dict, name, made) < 0;
         Py_XDECREF(made);
         if (failed) {
@@ -459,15 +488,16 @@ change_methods(PyObject *dict, PyObject *names)
     return 0;
 }
 
-/* `hand_over_in(type, names, slots)`: have what a compiled class has by these names called with NumPy's
-   arrays, and perhaps, where it is derived from `object` alone, its own slots. */
+/* `hand_over_in(type, names, slots, home)`: have what a compiled class has by these names called with
+   NumPy's arrays, and perhaps, where it is derived from `object` alone, its own slots. */
 PyObject *
 hand_over_in(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyTypeObject *type;
-    PyObject *names;
+    PyObject *names, *home;
     int slots;
-    if (!PyArg_ParseTuple(args, "O!O!p", &PyType_Type, &type, &PyTuple_Type, &names, &slots)) {
+    if (!PyArg_ParseTuple(args, "O!O!pO!", &PyType_Type, &type, &PyTuple_Type, &names, &slots,
+                          &PyList_Type, &home)) {
         return NULL;
     }
 #if PY_VERSION_HEX >= 0x030C0000
@@ -479,10 +509,10 @@ hand_over_in(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_Format(PyExc_TypeError, "a class has nothing in it: %R", type);
         return NULL;
     }
-    int failed = change_methods(dict, names) < 0;
+    int failed = change_methods(dict, names, home) < 0;
     int known = failed ? 0 : PyDict_Contains(slots_of, (PyObject *)type);
     if (!failed && slots && !known && type->tp_base == &PyBaseObject_Type) {
-        failed = change_slots(type, dict) < 0;
+        failed = change_slots(type, dict, home) < 0;
     }
     Py_DECREF(dict);
     PyType_Modified(type);
@@ -492,20 +522,24 @@ hand_over_in(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* `handing(function)`: the function, called with NumPy's arrays in place of ours. */
+/* `handing(function, home)`: the function, called with NumPy's arrays in place of ours. */
 PyObject *
-handing(PyObject *Py_UNUSED(module), PyObject *function)
+handing(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    return handing_of(function);
+    PyObject *function, *home;
+    if (!PyArg_ParseTuple(args, "OO!", &function, &PyList_Type, &home)) {
+        return NULL;
+    }
+    return handing_of(function, home);
 }
 
-/* `hand_over_by(function, types)`: keep what gives NumPy's, and whose instances it does that for, besides
-   arrays. */
+/* `hand_over_by(function, types, looks)`: keep what gives NumPy's, whose instances it does that for,
+   besides arrays, and what says whether a file knows NumPy. */
 PyObject *
 hand_over_by(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *types;
-    if (!PyArg_ParseTuple(args, "OO!", &function, &PyTuple_Type, &types)) {
+    PyObject *function, *types, *looks;
+    if (!PyArg_ParseTuple(args, "OO!O", &function, &PyTuple_Type, &types, &looks)) {
         return NULL;
     }
     if (PyTuple_GET_SIZE(types) > MOST_OTHERS) {
@@ -517,6 +551,7 @@ hand_over_by(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     Py_XSETREF(handed, Py_NewRef(function));
+    Py_XSETREF(looked, Py_NewRef(looks));
     for (count_others = 0; count_others < PyTuple_GET_SIZE(types); count_others++) {
         others[count_others] = (PyTypeObject *)Py_NewRef(PyTuple_GET_ITEM(types, count_others));
     }

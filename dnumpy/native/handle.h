@@ -379,7 +379,7 @@ PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *hand_over_by(PyObject *module, PyObject *args); /* compiled.c, and the next two */
 PyObject *hand_over_in(PyObject *module, PyObject *args);
-PyObject *handing(PyObject *module, PyObject *function);
+PyObject *handing(PyObject *module, PyObject *args);
 PyObject *build_classes_with(PyObject *module, PyObject *const *args, Py_ssize_t count); /* classes.c */
 PyObject *lent(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */

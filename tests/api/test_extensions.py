@@ -253,6 +253,42 @@ print(kept(dnumpy.ones(3)), own.add(dnumpy.ones(3)).sum())
     assert ran.stdout.split() == ["3.0", "6.0"]
 
 
+PLAIN = """
+#include <Python.h>
+static PyObject *
+kind_of(PyObject *module, PyObject *x) { return Py_NewRef((PyObject *)Py_TYPE(x)); }
+typedef struct { PyObject_HEAD PyObject *kept; } Keeper;
+static int
+keep(PyObject *self, PyObject *args, PyObject *kwargs)
+{ return PyArg_ParseTuple(args, "O", &((Keeper *)self)->kept) ? 0 : -1; }
+static PyObject *
+kept(PyObject *self, PyObject *none) { return Py_NewRef(((Keeper *)self)->kept); }
+static PyMethodDef methods[] = {{"kept", kept, METH_NOARGS, ""}, {NULL}};
+static PyTypeObject Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "plain_module.Keeper", .tp_basicsize = sizeof(Keeper),
+    .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew, .tp_init = keep,
+    .tp_methods = methods};
+static PyMethodDef functions[] = {{"kind_of", kind_of, METH_O, ""}, {NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "plain_module", .m_size = -1, .m_methods = functions};
+PyMODINIT_FUNC
+PyInit_plain_module(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    return module == NULL || PyModule_AddType(module, &Type) < 0 ? NULL : module;
+}
+"""
+
+
+def test_what_does_not_know_numpy_is_given_ours(tmp_path: Path) -> None:
+    source = tmp_path / "plain_module.c"
+    source.write_text(PLAIN)
+    plain: Any = built(tmp_path, "plain_module", [], [source])
+    x = dnumpy.arange(3)
+    assert plain.kind_of(x) is dnumpy.ndarray
+    assert plain.Keeper(x).kept() is x
+
+
 @pytest.mark.skipif(not native.built, reason="such are taught by the module in C")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("made", [np.random.RandomState, np.random.default_rng])
