@@ -95,17 +95,23 @@ def _handed(x: Any) -> Any:
 
 
 def _names_numpy(path: str) -> bool:
-    """Whether a compiled file has NumPy's name in it, as all have that use its interface in C."""
-    with (
-        Path(path).open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
-    ):
-        return text.find(b"numpy") >= 0
+    """Whether a compiled file has NumPy's name in it, as all have that use its interface in C.
+
+    One that is gone since it was loaded, or lies in an archive, is taken for one that has.
+    """
+    try:
+        with (
+            Path(path).open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+        ):
+            return text.find(b"numpy") >= 0
+    except OSError:
+        return True
 
 
 def _home(module: ModuleType) -> list[Any]:
     path = getattr(module, "__file__", None)
-    return [None, path] if path and Path(path).is_file() else [True, ""]
+    return [None, path] if path else [True, ""]
 
 
 def _executed(self: ExtensionFileLoader, module: ModuleType) -> None:

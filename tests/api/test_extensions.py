@@ -289,6 +289,17 @@ def test_what_does_not_know_numpy_is_given_ours(tmp_path: Path) -> None:
     assert plain.Keeper(x).kept() is x
 
 
+def test_a_module_whose_file_is_gone_takes_what_numpys_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "compiled_module", None)  # the other one comes back after it
+    source = Path(__file__).with_name("compiled_module.c")
+    moved: Any = built(tmp_path, "compiled_module", [], [source])
+    Path(moved.__file__).unlink()
+    if native.built:
+        assert moved.total(dnumpy.ones(3)) == 3
+
+
 @pytest.mark.skipif(not native.built, reason="such are taught by the module in C")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("made", [np.random.RandomState, np.random.default_rng])
